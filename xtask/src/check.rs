@@ -1,8 +1,9 @@
 //! `cargo xtask check`: format, clippy and unit tests of the crates that differ from `main`.
 
-use crate::programs::{cargo, git};
+use crate::cargo;
 use anyhow::Result;
 use cdimc::note;
+use cdimc_experiments::git;
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::time::Instant;

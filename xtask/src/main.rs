@@ -3,7 +3,6 @@
 //! Experiments are in the crate `cdimc-experiments`; the house rules and the crash tests are here.
 
 mod check;
-mod programs;
 mod tidy;
 #[cfg(unix)]
 mod torture;
@@ -11,7 +10,7 @@ mod torture;
 use cdimc::terminal;
 use cdimc_experiments::Command as Experiments;
 use clap::{Parser, Subcommand};
-use std::process::ExitCode;
+use std::process::{Command as Process, ExitCode};
 
 /// Experiments of the workspace: the paper's tables from one command.
 #[derive(Parser)]
@@ -47,4 +46,11 @@ fn main() -> ExitCode {
         Command::Torture(arguments) => torture::run(&arguments),
     };
     outcome.unwrap_or_else(|error| terminal::failure(&error).into())
+}
+
+/// The cargo that runs this program, in the root of the workspace.
+fn cargo() -> Process {
+    let mut cargo = Process::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.current_dir(cdimc_experiments::root());
+    cargo
 }

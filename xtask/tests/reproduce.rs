@@ -61,7 +61,7 @@ fn bad_requests_are_one_line_and_exit_code_2() {
         (&["smoke", "--jobs", "0"], "jobs = 0: must be at least 1"),
         (&["smoke", "--threads", "0"], "threads = 0: must be at least 1"),
         (&["smoke", "--nonsense"], "unexpected argument '--nonsense'"),
-        (&["smoke", "--device", "abacus"], "invalid value 'abacus' for '--device <DEVICE>'"),
+        (&["smoke", "--set", "device=abacus"], "settings of "),
         (
             &["sensitivity", "--dataset", "synthetic"],
             "experiment sensitivity: cells = 0 on synthetic: needs a pattern, and a row",

@@ -1,6 +1,7 @@
 //! `cargo xtask datasets`: what data sets there are, and getting and checking their files.
 
 use crate::source;
+use crate::text::Grid;
 use anyhow::{Context, Result, bail, ensure};
 use cdimc::say;
 use cdimc_tables::datasets::{Catalog, DataFile, DatasetStatus, Manifest};
@@ -43,26 +44,20 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 }
 
 fn list(catalog: &Catalog) -> Result<()> {
-    say!(
-        "{:<16} {:>7}  {:<24} {:>7}  {:<8} license",
-        "name",
-        "samples",
-        "widths",
-        "classes",
-        "files"
-    );
+    let mut grid = Grid::new("name | samples | classes | files | widths | license");
     for manifest in catalog.manifests() {
         let widths: Vec<_> = manifest.views.iter().map(|view| view.width.to_string()).collect();
-        let there = if catalog.is_present(&manifest.name)? { "present" } else { "missing" };
-        say!(
-            "{:<16} {:>7}  {:<24} {:>7}  {there:<8} {}",
-            manifest.name,
-            manifest.n_samples,
+        let is_there = catalog.is_present(&manifest.name)?;
+        grid.rows.push(vec![
+            manifest.name.clone(),
+            manifest.n_samples.to_string(),
+            manifest.n_classes.to_string(),
+            if is_there { "present" } else { "missing" }.to_owned(),
             widths.join(" + "),
-            manifest.n_classes,
-            manifest.license
-        );
+            manifest.license.clone(),
+        ]);
     }
+    say!("{}", grid.aligned().trim_end());
     Ok(())
 }
 
@@ -176,60 +171,55 @@ fn fetch_file(file: &DataFile, folder: &Path, protocols: &str) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cdimc_tables::datasets::Checksum;
-    use cdimc_tables::datasets::sha256;
+    use cdimc_tables::datasets::{Checksum, sha256};
 
     const CONTENT: &[u8] = b"what the server has";
 
-    /// Fetches a file of this content from a folder in place of a server, after an earlier call left `part` of it.
-    fn fetched(part: &[u8], content: &[u8]) -> (Result<()>, tempfile::TempDir) {
+    /// Fetches a file of this content, after an earlier call left `part` of it; what is there then, by name.
+    fn fetched(url: &str, part: &[u8], content: &[u8]) -> (Result<()>, Vec<(String, Vec<u8>)>) {
         let folder = tempfile::tempdir().unwrap();
         let server = folder.path().join("server.bin");
         fs::write(&server, CONTENT).unwrap();
-        fs::create_dir(folder.path().join("some")).unwrap();
+        let some = folder.path().join("some");
+        fs::create_dir(&some).unwrap();
         if !part.is_empty() {
-            fs::write(folder.path().join("some/data.bin.part"), part).unwrap();
+            fs::write(some.join("data.bin.part"), part).unwrap();
         }
         let file = DataFile {
             path: "some/data.bin".to_owned(),
-            url: Some(format!("file://{}", server.display())),
+            url: Some(url.replace("SERVER", &server.display().to_string())),
             by_hand: None,
             bytes: Some(CONTENT.len() as u64),
             checksum: Checksum::Sha256(sha256(content).unwrap()),
         };
-        (fetch_file(&file, folder.path(), "=file"), folder)
+        let protocols = if url.starts_with("file:") { "=file" } else { "=https" };
+        let result = fetch_file(&file, folder.path(), protocols);
+        let left = fs::read_dir(&some).unwrap().map(|entry| {
+            let path = entry.unwrap().path();
+            (path.file_name().unwrap().display().to_string(), fs::read(path).unwrap())
+        });
+        (result, left.collect())
     }
 
     #[test]
     fn what_an_earlier_run_left_is_resumed() {
         for left in [0, 7, CONTENT.len()] {
-            let (result, folder) = fetched(&CONTENT[..left], CONTENT);
+            let (result, files) = fetched("file://SERVER", &CONTENT[..left], CONTENT);
             result.unwrap();
-            assert_eq!(fs::read(folder.path().join("some/data.bin")).unwrap(), CONTENT);
-            assert!(!folder.path().join("some/data.bin.part").exists());
+            assert_eq!(files, [("data.bin".to_owned(), CONTENT.to_vec())]);
         }
     }
 
     #[test]
-    fn a_wrong_checksum_leaves_nothing_behind() {
-        let (result, folder) = fetched(b"", b"another content");
-        let error = result.unwrap_err().to_string();
-        assert!(error.contains("must be"), "{error}");
-        assert_eq!(fs::read_dir(folder.path().join("some")).unwrap().count(), 0);
-    }
-
-    #[test]
-    fn without_encryption_nothing_is_written() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = DataFile {
-            path: "some/data.bin".to_owned(),
-            url: Some("http://127.0.0.1:9/data.bin".to_owned()),
-            by_hand: None,
-            bytes: None,
-            checksum: Checksum::Sha256(String::new()),
-        };
-        let error = fetch_file(&file, folder.path(), "=https").unwrap_err().to_string();
-        assert!(error.starts_with("cannot download http://127.0.0.1:9/data.bin"), "{error}");
-        assert_eq!(fs::read_dir(folder.path().join("some")).unwrap().count(), 0);
+    fn a_wrong_checksum_or_no_encryption_leaves_nothing_behind() {
+        let plain = "http://127.0.0.1:9/data.bin";
+        for (url, content, message) in [
+            ("file://SERVER", b"another content".as_slice(), "must be"),
+            (plain, CONTENT, "cannot download http://127.0.0.1:9/data.bin"),
+        ] {
+            let (result, files) = fetched(url, b"", content);
+            let error = result.unwrap_err().to_string();
+            assert!(error.contains(message) && files.is_empty(), "{error}");
+        }
     }
 }

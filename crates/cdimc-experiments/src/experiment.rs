@@ -1,6 +1,6 @@
 //! Experiments as TOML: which data sets, missing patterns, methods and repetitions a table is made of.
 
-use crate::settings::{merge, set};
+use crate::settings::set;
 use anyhow::{Context, Result, bail, ensure};
 use cdimc_tables::datasets::Catalog;
 use serde::Deserialize;
@@ -144,8 +144,6 @@ pub(crate) struct Variant {
     pub label: Option<String>,
     /// What differs from the method's defaults.
     pub settings: Value,
-    /// What differs further on some data sets.
-    pub on: BTreeMap<String, Value>,
     /// The data sets the row is for [default: all].
     pub only: Vec<String>,
     /// One row for each combination of these values; keys are dotted paths.
@@ -191,15 +189,6 @@ impl Variant {
         }
         variants
     }
-
-    /// Returns the settings on one data set, before the command line changes them.
-    pub(crate) fn settings_on(&self, dataset: &str) -> Value {
-        let mut settings = self.settings.clone();
-        if let Some(further) = self.on.get(dataset) {
-            merge(&mut settings, further);
-        }
-        settings
-    }
 }
 
 /// The names of the experiments that come with the workspace.
@@ -242,10 +231,10 @@ pub(crate) fn parse(name: &str, text: &str) -> Result<Experiment> {
         toml::from_str(text).with_context(|| format!("experiment {name}"))?;
     name.clone_into(&mut experiment.name);
     for variant in &experiment.methods {
-        let settled = variant.settings.is_null() && variant.on.is_empty();
         let at = format!("experiment {name}, method {}", variant.name);
         ensure!(!variant.name.is_empty(), "{at}: needs a `name`");
-        ensure!(settled || variant.chosen.is_some(), "{at}: settings need a `chosen`");
+        let is_plain = variant.settings.is_null();
+        ensure!(is_plain || variant.chosen.is_some(), "{at}: settings need a `chosen`");
         let n_rows = variant.grid.values().map(Vec::len).fold(1, usize::saturating_mul);
         ensure!(n_rows <= MOST_ROWS, "{at}: grid = {n_rows} rows: must be at most {MOST_ROWS}");
     }

@@ -31,6 +31,7 @@ mod text;
 mod worker;
 mod workspace;
 
+pub use process::{git, output};
 pub use records::{Scores, scores_in};
 pub use workspace::root;
 
@@ -48,7 +49,7 @@ pub enum Command {
     /// Add what runs and shards have recorded to the records of the workspace.
     Merge(merge::Arguments),
     /// Make the page of the paper's experiments from the records of the workspace.
-    Report(page::Arguments),
+    Report,
     /// List, fetch and verify the data sets.
     Datasets(datasets::Args),
     /// Measure seconds, arithmetic and memory, of this project and of peers.
@@ -73,7 +74,7 @@ impl Command {
         match self {
             Self::Reproduce(arguments) => reproduce::run(arguments),
             Self::Merge(arguments) => merge::run(arguments),
-            Self::Report(arguments) => page::run(arguments),
+            Self::Report => page::run(),
             Self::Datasets(arguments) => datasets::run(arguments),
             Self::Bench(arguments) => bench::run(arguments),
             Self::Study(study) => study.run(),

@@ -74,20 +74,34 @@ mod tests {
     use super::*;
     use crate::record::tests::record;
 
+    /// The seeds of what is merged, and the number of new records.
+    fn seeds(known: &[Record], found: &[Record]) -> (Vec<u64>, usize) {
+        let (all, n_new) = merged(known.to_vec(), found.to_vec());
+        (all.iter().map(|record| record.cell.seed).collect(), n_new)
+    }
+
     #[test]
-    fn shards_merge_into_the_same_records_in_any_order() {
-        let (one, two) = (vec![record(1, 0.1), record(3, 0.3)], vec![record(2, 0.2)]);
-        let seeds = |records: Vec<Record>| -> Vec<u64> {
-            records.iter().map(|record| record.cell.seed).collect()
+    fn new_records_follow_the_known_ones_in_one_order_and_failures_are_left_out() {
+        let [one, two, three] = [1, 2, 3].map(|seed| record(seed, 0.1));
+        let with = |status: Status| {
+            let mut record = two.clone();
+            record.outcome.status = status;
+            record
         };
-        let merged = |known, found| merged(known, found).0;
-        let forth = merged(Vec::new(), [one.clone(), two.clone()].concat());
-        let back = merged(Vec::new(), [two.clone(), one.clone()].concat());
-        assert_eq!(seeds(forth.clone()), [1, 2, 3]);
-        assert_eq!(seeds(back), [1, 2, 3]);
-        // What is there already stays where it is.
-        assert_eq!(seeds(merged(two, one)), [2, 1, 3]);
-        assert_eq!(seeds(merged(forth.clone(), forth)), [1, 2, 3]);
+        let all = [one.clone(), two.clone(), three.clone()];
+        let shards = [[one.clone(), three.clone()], [two.clone(), two.clone()]];
+        for (known, found, expected, n_new) in [
+            (&[][..], &shards.concat()[..], &[1, 2, 3][..], 3),
+            (&[], &[&shards[1][..], &shards[0]].concat(), &[1, 2, 3], 3),
+            // What is there already stays where it is, and counts once.
+            (&shards[1], &shards[0], &[2, 1, 3], 2),
+            (&all, &all, &[1, 2, 3], 0),
+            (&[], &[with(Status::Failed)], &[], 0),
+            (&[], &[with(Status::Unusable)], &[2], 1),
+            (&[one.clone(), one.clone()], &[with(Status::Failed), three.clone()], &[1, 3], 1),
+        ] {
+            assert_eq!(seeds(known, found), (expected.to_vec(), n_new));
+        }
     }
 
     #[test]
@@ -101,24 +115,5 @@ mod tests {
             assert!(error.ends_with(&format!("no: has no records of {}", arguments.experiment)));
         }
         assert!(!into.exists());
-    }
-
-    #[test]
-    fn failures_are_not_kept_and_what_is_unusable_is() {
-        let mut without_labels = record(1, 0.0);
-        without_labels.outcome.status = Status::Failed;
-        assert_eq!(merged(Vec::new(), vec![without_labels.clone()]).1, 0);
-        without_labels.outcome.status = Status::Unusable;
-        assert_eq!(merged(Vec::new(), vec![without_labels]).1, 1);
-    }
-
-    #[test]
-    fn a_duplicate_of_a_known_record_does_not_hide_new_records() {
-        let mut failed = record(2, 0.0);
-        failed.outcome.status = Status::Failed;
-        let known = vec![record(1, 0.1), record(1, 0.1)];
-        let (all, n_new) = merged(known, vec![failed, record(3, 0.3)]);
-        let seeds: Vec<u64> = all.iter().map(|record| record.cell.seed).collect();
-        assert_eq!((&seeds[..], n_new), (&[1, 3][..], 1));
     }
 }

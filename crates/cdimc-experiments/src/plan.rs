@@ -117,12 +117,11 @@ impl Row {
     /// The row's cell on one data set; where it stands among masks and repetitions is for the caller to say.
     fn cell(&self, experiment: &Experiment, selection: &Selection, facts: &Facts) -> Result<Cell> {
         let variant = &self.variant;
-        let own = variant.settings_on(&facts.name);
-        let mut settings = own.clone();
+        let mut settings = variant.settings.clone();
         for Setting { key, value } in &self.overrides {
             set(&mut settings, key, value.clone());
         }
-        let own = configured(&variant.name, own)?;
+        let own = configured(&variant.name, variant.settings.clone())?;
         let settings = configured(&variant.name, settings)?;
         // What the row has anyway makes no other row of it.
         let differs = |key: &str| at(&settings, key) != at(&own, key);
@@ -170,11 +169,7 @@ fn rows(experiment: &Experiment, selection: &Selection) -> Result<Vec<Row>> {
     for variant in variants {
         let reference = reference(&variant.name)?;
         let own = selection.set.iter().filter(|setting| has(&reference, &setting.key));
-        let mut overrides: Vec<Setting> = own.cloned().collect();
-        if let Some(device) = selection.device.as_ref().filter(|_| has(&reference, "device")) {
-            let value = Value::String(device.clone());
-            overrides.push(Setting { key: "device".into(), value });
-        }
+        let overrides = own.cloned().collect();
         rows.push(Row { variant, overrides, reference });
     }
     for Setting { key, .. } in &selection.set {
@@ -233,9 +228,7 @@ mod tests {
         assert!(overrides("once", "restarts=1").is_empty());
         assert_eq!(overrides("concat", "restarts=1"), ["restarts=1"]);
         assert_eq!(overrides("once", "restarts=20"), ["restarts=20"]);
-        let (method, device) = (owned(&["cdimc-net"]), Some("cpu".to_owned()));
-        let selection = Selection { method, device, ..Selection::default() };
-        assert!(cells(&experiment(), &selection).unwrap()[0].overrides.is_empty());
+        assert!(overrides("cdimc-net", "device=cpu").is_empty());
     }
 
     #[test]

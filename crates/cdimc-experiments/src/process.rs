@@ -1,6 +1,6 @@
-//! Running a program for its answer: one line of JSON goes in, lines of JSON come out. Also what this process costs.
+//! Running other programs, for what they print or for answers as lines of JSON, and what this process costs.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use serde::{Serialize, de::DeserializeOwned};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, ExitStatus, Stdio};
@@ -43,6 +43,25 @@ pub(crate) fn question<Q: DeserializeOwned>() -> Result<Q> {
         std::process::exit(1);
     });
     serde_json::from_str(&line).context("the case on standard input")
+}
+
+/// Runs a program that must succeed, and returns what it prints.
+///
+/// # Errors
+/// If it cannot be started or fails; the message has its last words.
+pub fn output(command: &mut Command) -> Result<String> {
+    let output = command.output().with_context(|| format!("{command:?}"))?;
+    let words = last_words(&String::from_utf8_lossy(&output.stderr));
+    ensure!(output.status.success(), "{command:?}: {}: {words}", output.status);
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Runs git in the root of the workspace.
+///
+/// # Errors
+/// If git fails.
+pub fn git(arguments: &[&str]) -> Result<String> {
+    output(Command::new("git").current_dir(crate::root()).args(arguments))
 }
 
 /// Returns the reason why a process ended: the location and message of a panic, or else the last line.

@@ -8,7 +8,7 @@ use crate::records::{self, Finished};
 use crate::runner::Runner;
 use crate::selection::Selection;
 use crate::{methods, plan, report, source, workspace};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use cdimc::{note, say};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -49,11 +49,6 @@ pub struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let runner = Runner::new(arguments.jobs, arguments.threads, cores)?;
-    if arguments.selection.device.as_deref() == Some("cuda") && !cfg!(feature = "cuda") {
-        bail!(
-            "device cuda: this build has none; run `cargo run -p xtask --features cuda -- reproduce ..`"
-        );
-    }
     // A data set that is missing shows before the first cell runs, and not hours later.
     let mut planned = Vec::new();
     for experiment in experiment::named(&arguments.experiment)? {
@@ -86,22 +81,18 @@ fn run_experiment(
     if arguments.dry_run {
         for cell in cells {
             let state = if of(cell).is_some() { "recorded" } else { "to run" };
+            let line = format!("{state:8} {}", cell.title());
             if arguments.json {
-                note!("{state:8} {}", cell.title());
+                note!("{line}");
             } else {
-                say!("{state:8} {}", cell.title());
+                say!("{line}");
             }
         }
         return Ok(false);
     }
     std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
-    let (mut done, mut left) = (Vec::new(), Vec::new());
-    for cell in cells {
-        match of(cell) {
-            Some(record) => done.push(record),
-            None => left.push(cell.clone()),
-        }
-    }
+    let left: Vec<Cell> = cells.iter().filter(|cell| of(cell).is_none()).cloned().collect();
+    let mut done: Vec<Record> = cells.iter().filter_map(of).collect();
     let every = Duration::from_secs(arguments.checkpoint_every);
     let checkpoints = Checkpoints::below(&folder, every, &workspace::program()?);
     if arguments.force {
@@ -152,21 +143,17 @@ fn run_experiment(
             say!("Report: {}", folder.join("report.md").display());
         }
         if experiment.name == "quickstart" {
-            say!("{}", what_else().trim_end());
+            say!("{}", what_else()?.trim_end());
         }
     }
     // Last, so that it is not missed behind a long table.
-    note_shipped(n_shipped(&experiment.name, &done)?);
-    Ok(failed)
-}
-
-/// Reports how many results were taken from the repository instead of computed.
-fn note_shipped(n_shipped: usize) {
-    if n_shipped > 0 {
+    let n = n_shipped(&experiment.name, &done)?;
+    if n > 0 {
         note!(
-            "{n_shipped} of these results come with the repository and are only shown; `--force` computes them here"
+            "{n} of these results come with the repository and are only shown; `--force` computes them here"
         );
     }
+    Ok(failed)
 }
 
 /// Number of these records that come with the repository.
@@ -211,25 +198,18 @@ fn print_json(record: &Record) -> Result<()> {
 }
 
 /// Which other experiments the data at hand allow.
-fn what_else() -> String {
-    use std::fmt::Write;
+fn what_else() -> Result<String> {
     let mut text = String::from("\nFurther experiments:\n");
     for name in experiment::names().into_iter().filter(|&name| name != "quickstart") {
-        let Ok(experiment) = experiment::load(name) else { continue };
-        let absent: Vec<_> = experiment
-            .datasets
-            .iter()
-            .filter(|dataset| !source::is_present(dataset))
-            .cloned()
-            .collect();
-        let state = if absent.is_empty() {
-            "ready".to_owned()
-        } else {
-            format!("needs `cargo xtask datasets fetch {}`", absent.join(" "))
+        let Experiment { title, mut datasets, .. } = experiment::load(name)?;
+        datasets.retain(|dataset| !source::is_present(dataset));
+        let state = match datasets[..] {
+            [] => "ready".to_owned(),
+            _ => format!("needs `cargo xtask datasets fetch {}`", datasets.join(" ")),
         };
-        let _ = writeln!(text, "  cargo xtask reproduce {name:16} {} ({state})", experiment.title);
+        text += &format!("  cargo xtask reproduce {name:16} {title} ({state})\n");
     }
-    text
+    Ok(text)
 }
 
 #[cfg(test)]

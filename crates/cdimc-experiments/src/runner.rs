@@ -2,27 +2,19 @@
 
 use crate::cell::Cell;
 use crate::checkpoint::Checkpoints;
-use crate::execution::Progress;
 use crate::progress::Display;
-use crate::record::{Circumstances, Outcome, Record};
+use crate::record::{Circumstances, Record};
 use crate::worker;
 use anyhow::{Result, ensure};
 use std::collections::VecDeque;
 use std::io::IsTerminal;
-use std::sync::{Mutex, mpsc};
+use std::sync::{Mutex, PoisonError};
 
 /// How many cells run at the same time, and with how many threads each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Runner {
     pub jobs: usize,
     pub threads: usize,
-}
-
-/// What a lane reports to the main thread.
-enum Event {
-    Started,
-    Progress(Progress),
-    Finished(Result<Outcome>),
 }
 
 impl Runner {
@@ -41,64 +33,45 @@ impl Runner {
     }
 
     /// Runs the cells, from their checkpoints if they have any, and passes each record to `keep` when its cell ends.
+    /// No cell begins after an error.
     pub(crate) fn run(
         self,
         cells: Vec<Cell>,
         checkpoints: &Checkpoints,
-        keep: &mut dyn FnMut(Record) -> Result<()>,
+        keep: &mut (dyn FnMut(Record) -> Result<()> + Send),
     ) -> Result<()> {
         let lanes = self.jobs.min(cells.len());
-        let mut display = Display::new(cells.len(), lanes, std::io::stderr().is_terminal());
+        let display = Display::new(cells.len(), lanes, std::io::stderr().is_terminal());
         let circumstances = Circumstances::here(self.threads, self.jobs);
-        let queue = Mutex::new(VecDeque::from(cells));
-        let (sender, receiver) = mpsc::channel();
-        std::thread::scope(|scope| {
-            for lane in 0..lanes {
-                let (sender, queue) = (sender.clone(), &queue);
-                scope.spawn(move || {
-                    // A send fails only when the main thread has given up; then so does the lane.
-                    while let Some(cell) = next(queue) {
-                        let send = |event| sender.send((lane, cell.clone(), event)).is_ok();
-                        if !send(Event::Started) {
-                            return;
-                        }
-                        let report = &mut |p| _ = send(Event::Progress(p));
-                        let outcome = worker::run(&cell, checkpoints, self.threads, report);
-                        if !send(Event::Finished(outcome)) {
-                            return;
-                        }
-                    }
+        let shared = Mutex::new((VecDeque::from(cells), display, keep, Ok(())));
+        let lock = || shared.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = |lane: usize| {
+            let (queue, display, ..) = &mut *lock();
+            queue.pop_front().inspect(|cell| display.started(lane, cell))
+        };
+        let run_lane = |lane: usize| {
+            while let Some(cell) = next(lane) {
+                let report = &mut |progress| lock().1.progress(lane, &cell, &progress);
+                let outcome = worker::run(&cell, checkpoints, self.threads, report);
+                let (queue, display, keep, result) = &mut *lock();
+                let kept = outcome.and_then(|outcome| {
+                    let record = Record::new(cell, outcome, circumstances.now());
+                    display.finished(lane, &record);
+                    keep(record)
                 });
-            }
-            drop(sender);
-            let mut result = Ok(());
-            for (lane, cell, event) in receiver {
-                match event {
-                    Event::Started => display.started(lane, &cell),
-                    Event::Progress(progress) => display.progress(lane, &cell, &progress),
-                    Event::Finished(outcome) => {
-                        let kept = outcome.and_then(|outcome| {
-                            let record = Record::new(cell, outcome, circumstances.now());
-                            display.finished(lane, &record);
-                            keep(record)
-                        });
-                        if kept.is_err()
-                            && let Ok(mut queue) = queue.lock()
-                        {
-                            queue.clear();
-                        }
-                        result = result.and(kept);
-                    }
+                if kept.is_err() && result.is_ok() {
+                    queue.clear();
+                    *result = kept;
                 }
             }
-            display.end();
-            result
-        })
+        };
+        std::thread::scope(|scope| {
+            (0..lanes).for_each(|lane| _ = scope.spawn(move || run_lane(lane)));
+        });
+        let (_, display, _, result) = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
+        display.end();
+        result
     }
-}
-
-fn next(queue: &Mutex<VecDeque<Cell>>) -> Option<Cell> {
-    queue.lock().ok()?.pop_front()
 }
 
 #[cfg(test)]

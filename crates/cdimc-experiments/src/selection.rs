@@ -29,9 +29,6 @@ pub(crate) struct Selection {
     /// Root of all randomness.
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub seed: u64,
-    /// Device of the methods that have a choice: cpu or cuda.
-    #[arg(long, value_name = "DEVICE", value_parser = ["cpu", "cuda"])]
-    pub device: Option<String>,
     /// Setting of the methods that have such a key, e.g. pretrain.epochs=100.
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<Setting>,

@@ -1,4 +1,4 @@
-//! Tables and pages as text.
+//! Tables and parts of pages as text.
 
 use crate::figure;
 
@@ -42,45 +42,28 @@ impl Grid {
     }
 }
 
-/// A page in Markdown, with the files of its figures in the folder `figures` beside it.
-pub(crate) struct Page {
-    pub text: String,
-    pub figures: Vec<(String, String)>,
+/// A table behind its title, shown on demand, in Markdown.
+pub(crate) fn folded(title: &str, table: &Grid) -> String {
+    format!("<details><summary>{title}</summary>\n\n{}\n</details>", table.markdown())
 }
 
-impl Page {
-    pub(crate) fn new(title: &str) -> Self {
-        Self { text: format!("# {title}\n"), figures: Vec::new() }
-    }
+/// Blocks with an empty line between them.
+pub(crate) fn blocks(blocks: impl IntoIterator<Item = String>) -> String {
+    let blocks: Vec<String> = blocks.into_iter().filter(|block| !block.is_empty()).collect();
+    blocks.join("\n\n")
+}
 
-    pub(crate) fn section(&mut self, title: &str) {
-        self.text += &format!("\n## {title}\n");
-    }
+/// The figures of a page: their paths beside it, and their text.
+#[derive(Default)]
+pub(crate) struct Figures(pub Vec<(String, String)>);
 
-    pub(crate) fn paragraph(&mut self, words: &str) {
-        self.text += &format!("\n{}\n", words.trim_end());
-    }
-
-    pub(crate) fn table(&mut self, table: &Grid) {
-        self.text += &format!("\n{}", table.markdown());
-    }
-
-    /// A table behind its title, shown on demand.
-    pub(crate) fn folded(&mut self, title: &str, table: &Grid) {
-        let table = table.markdown();
-        self.text += &format!("\n<details><summary>{title}</summary>\n\n{table}\n</details>\n");
-    }
-
-    /// A title and a few lines that stand out.
-    pub(crate) fn boxed(&mut self, title: &str, lines: &[String]) {
-        let lines: String = lines.iter().map(|line| format!("> - {line}\n")).collect();
-        self.text += &format!("\n> **{title}**\n>\n{lines}");
-    }
-
-    /// A drawing in a file of this name, without `.svg`, and its caption.
-    pub(crate) fn figure(&mut self, name: &str, svg: &str, caption: &str) {
-        self.text += &format!("\n![{name}](figures/{name}.svg)\n\n{caption}\n");
-        self.figures.push((format!("figures/{name}.svg"), figure::alone(svg)));
+impl Figures {
+    /// Adds a drawing under this name; returns its place on the page, with its caption.
+    pub(crate) fn add(&mut self, name: &str, svg: &str, caption: &str) -> String {
+        let path = format!("figures/{name}.svg");
+        let place = format!("![{name}]({path})\n\n{caption}");
+        self.0.push((path, figure::alone(svg)));
+        place
     }
 }
 
@@ -89,17 +72,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_is_markdown_with_figures_beside_it() {
+    fn tables_are_aligned_or_markdown() {
         let mut table = Grid::new("method | ACC");
         table.rows.push(vec!["`a`".into(), "1.00 ± 2".into()]);
         assert_eq!(table.aligned(), "  method       ACC\n  `a`     1.00 ± 2\n");
-        let mut page = Page::new("A page");
-        page.boxed("Is it?", &["**One** line.".into()]);
-        page.folded("All rows", &table);
-        page.figure("f", "<svg>", "A figure.");
-        let expected = "# A page\n\n> **Is it?**\n>\n> - **One** line.\n\n<details><summary>All rows</summary>\n\n\
-            | method | ACC |\n| --- | ---: |\n| `a` | 1.00 ± 2 |\n\n</details>\n\n\
-            ![f](figures/f.svg)\n\nA figure.\n";
-        assert_eq!((page.text.as_str(), page.figures.len()), (expected, 1));
+        let markdown = "| method | ACC |\n| --- | ---: |\n| `a` | 1.00 ± 2 |\n";
+        assert_eq!(table.markdown(), markdown);
     }
 }

@@ -1,9 +1,9 @@
 //! The workspace on disk: its path and revision, and the running program.
 
+use crate::process::git;
 use cdimc_tables::datasets::sha256;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// The folder of the workspace: where the program was built.
 pub fn root() -> &'static Path {
@@ -22,13 +22,9 @@ pub(crate) fn reference_records() -> PathBuf {
 
 /// The commit the workspace stands at, with a `+` where files differ from it.
 pub(crate) fn revision() -> Option<String> {
-    let git = |arguments: &[&str]| {
-        let output = Command::new("git").current_dir(root()).args(arguments).output().ok()?;
-        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
-    };
-    let commit = git(&["rev-parse", "--short=12", "HEAD"])?;
-    let changed = !git(&["status", "--porcelain", "--untracked-files=no"])?.is_empty();
-    Some(if changed { commit + "+" } else { commit })
+    let commit = git(&["rev-parse", "--short=12", "HEAD"]).ok()?.trim().to_owned();
+    let changed = git(&["status", "--porcelain", "--untracked-files=no"]).ok()?;
+    Some(if changed.is_empty() { commit } else { commit + "+" })
 }
 
 /// SHA-256 of the running program's bytes; the current git commit may differ from the program's.

@@ -4,9 +4,7 @@
 
 use super::rust_code;
 use std::collections::{BTreeMap, BTreeSet};
-use std::iter::Peekable;
 use std::path::PathBuf;
-use std::str::Chars;
 
 /// Path of a module or an item from the crate's root.
 type Path = Vec<String>;
@@ -105,70 +103,50 @@ fn without_tests(text: &str) -> String {
     rust_code(&text[..end.unwrap_or(text.len())])
 }
 
-/// Returns the paths from the root in the code of a module, with groups in braces expanded.
+/// Returns the paths from the root in the code of a module.
 fn named_paths(code: &str, module: &[String], modules: &BTreeSet<Path>) -> Vec<Path> {
-    let mut paths = Vec::new();
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    for (at, _) in code.match_indices("::") {
-        let start = code[..at].rfind(|c| !is_word(c)).map_or(0, |i| i + 1);
-        if code[..start].ends_with([':', '$']) {
-            continue;
-        }
-        let (mut base, mut rest) = (module.to_vec(), &code[start..]);
-        if let Some(after) = rest.strip_prefix("crate::") {
-            (base, rest) = (Path::new(), after);
-        } else if let Some(after) = rest.strip_prefix("self::") {
-            rest = after;
-        } else if rest.starts_with("super::") {
-            while let Some(after) = rest.strip_prefix("super::") {
+    let is_path = |c: char| c.is_alphanumeric() || "_:*$".contains(c);
+    let code = without_groups(code);
+    let named = code.split(|c| !is_path(c)).filter(|word| word.contains("::"));
+    let from_root = |path: &str| -> Option<Path> {
+        let mut parts = path.split("::").filter(|part| !part.is_empty()).peekable();
+        let mut base = module.to_vec();
+        if parts.next_if_eq(&"crate").is_some() {
+            base.clear();
+        } else if parts.peek() == Some(&"super") {
+            while parts.next_if_eq(&"super").is_some() {
                 base.pop();
-                rest = after;
             }
-        } else {
+        } else if parts.next_if_eq(&"self").is_none() {
             // Otherwise a path belongs to this crate only if it begins with a module below this one.
-            let child = [module, &[code[start..at].to_owned()]].concat();
-            if !modules.contains(&child) {
-                continue;
-            }
+            let child = [module, &[(*parts.peek()?).to_owned()]].concat();
+            modules.contains(&child).then_some(())?;
         }
-        parse_path(&mut rest.chars().peekable(), &base, &mut paths);
-    }
-    paths
+        base.extend(parts.map(str::to_owned));
+        Some(base)
+    };
+    named.filter_map(from_root).collect()
 }
 
-/// Parses one path that follows `prefix`.
-fn parse_path(text: &mut Peekable<Chars<'_>>, prefix: &[String], paths: &mut Vec<Path>) {
-    let mut path = prefix.to_vec();
-    let skip = |text: &mut Peekable<Chars<'_>>, what: fn(char) -> bool| {
-        while text.next_if(|&c| what(c)).is_some() {}
-    };
-    loop {
-        skip(text, char::is_whitespace);
-        if text.next_if_eq(&'{').is_some() {
-            skip(text, char::is_whitespace);
-            while text.peek().is_some_and(|&c| c.is_alphanumeric() || "_{*".contains(c)) {
-                parse_path(text, &path, paths);
-                skip(text, |c| c == ',' || c.is_whitespace());
-            }
-            text.next();
-            return;
-        }
-        let mut word = String::new();
-        while let Some(c) = text.next_if(|&c| c.is_alphanumeric() || c == '_' || c == '*') {
-            word.push(c);
-        }
-        // `{self}` names the module before the braces.
-        if !word.is_empty() && word != "self" {
-            path.push(word);
-        }
-        if text.next_if_eq(&':').is_none() {
-            break;
-        }
-        text.next();
+/// Writes groups in braces out: `a::{b, c::D}` becomes `a::b, a::c::D`.
+fn without_groups(code: &str) -> String {
+    let mut code = code.to_owned();
+    // The last group that opens has no other in it.
+    while let Some(open) = code.rfind("::{") {
+        let Some(length) = code[open..].find('}') else { break };
+        let is_path = |c: char| c.is_alphanumeric() || "_:$".contains(c);
+        let start = code[..open].rfind(|c| !is_path(c)).map_or(0, |at| at + 1);
+        let prefix = &code[start..open];
+        let items = code[open + 3..open + length].split(',').map(str::trim);
+        let path = |item: &str| match item {
+            // `{self}` names the module before the braces.
+            "self" => prefix.to_owned(),
+            item => format!("{prefix}::{item}"),
+        };
+        let paths: Vec<String> = items.filter(|item| !item.is_empty()).map(path).collect();
+        code.replace_range(start..=open + length, &paths.join(", "));
     }
-    // The new name of `use x as y` is visible in this file only.
-    skip(text, |c| c.is_alphanumeric() || c == '_' || c == ' ');
-    paths.push(path);
+    code
 }
 
 #[cfg(test)]

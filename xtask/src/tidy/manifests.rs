@@ -1,8 +1,9 @@
 //! Checks the dependencies of crates: allowed ones only, and each is used.
 
 use super::{circles, rust_code};
-use crate::programs::{cargo, output};
+use crate::cargo;
 use anyhow::{Context, Result};
+use cdimc_experiments::output;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 

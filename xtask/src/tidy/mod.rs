@@ -5,9 +5,9 @@ mod manifests;
 mod thresholds;
 mod words;
 
-use crate::programs::git;
 use anyhow::Result;
 use cdimc::{note, say};
+use cdimc_experiments::git;
 use std::process::ExitCode;
 
 /// No source file is longer.

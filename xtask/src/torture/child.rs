@@ -1,9 +1,9 @@
 //! Commands under test, and how each is restarted.
 
 use super::state::{self, State, digest};
-use crate::programs::output;
 use anyhow::{Context, Result, ensure};
 use cdimc_data::{Seed, SyntheticViews};
+use cdimc_experiments::output;
 use std::fmt::Write;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};

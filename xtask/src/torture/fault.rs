@@ -1,8 +1,8 @@
 //! Faults injected into a running command.
 
 use super::child::ChildProcess;
-use crate::programs::output;
 use anyhow::{Context, Result};
+use cdimc_experiments::output;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;

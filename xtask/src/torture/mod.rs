@@ -8,10 +8,11 @@ mod child;
 mod fault;
 mod state;
 
-use crate::programs::{cargo, output};
+use crate::cargo;
 use anyhow::{Result, bail, ensure};
 use cdimc::{note, say};
 use cdimc_data::Seed;
+use cdimc_experiments::output;
 use child::ChildProcess;
 use fault::{Call, Disk, Fault, KINDS};
 use rand::Rng;

@@ -1,83 +1,45 @@
 //! Figures 2 to 4 of the paper from our records, each with what it says of the paper's claim.
 
-use super::{DATASETS, Results, shown};
+use super::{DATASETS, NOT_RUN, Part, Results, shown};
 use crate::experiment::Figure;
 use crate::methods::AUTHORS;
 use crate::report;
 use crate::table::{Row, Summary, Table};
-use crate::text::{Grid, Page};
-use anyhow::Result;
+use crate::text::{Figures, Grid, blocks, folded};
+use anyhow::{Context, Result};
 use cdimc_cluster::CdimcNet;
 
 /// Where the paper looks for the weight of the graph term and for the learning rate (section 4.4).
 const SUGGESTED: std::ops::RangeInclusive<f64> = 1e-5..=1e-3;
 
-/// Title, experiment, kind and words of the figures with one value per row, and what each says of the paper's claim.
-const FIGURES: [(&str, &str, Figure, &str, Finding); 4] = [
-    (
-        "Figure 2: weight of the graph term and learning rate",
-        "sensitivity",
-        Figure::Grid,
-        "The paper finds small values better; it does not say which of its two learning rates it varies: here it is that of pre-training. BDGP has every second point of the grid, and so not the rate of 0.01 with which Table 2 is run.",
-        small_against_large,
-    ),
-    (
-        "Figure 2 with our choices",
-        "sensitivity-ours",
-        Figure::Grid,
-        "One run at each point: a fit with our choices would choose among several runs. The rate of pre-training is its first value; it falls to 0.",
-        small_against_large,
-    ),
-    (
-        "Figure 3: what each part of CDIMC-net adds",
-        "ablation",
-        Figure::Bars,
-        "The paper finds the full model above the three degenerate ones. Mean ACC and standard deviation over the masks.",
-        full_against_degenerate,
-    ),
-    (
-        "Figure 3 with our choices",
-        "ablation-ours",
-        Figure::Bars,
-        "Without its graph, the model is the best of four runs instead of five: there is one weight to try.",
-        full_against_degenerate,
-    ),
-];
-
-type Finding = fn(&Table<'_>) -> Option<String>;
-
-/// The three figures, each with its drawing, what it says, and the values.
-pub(super) fn write(results: &Results, page: &mut Page) -> Result<()> {
-    for (title, experiment, kind, words, finding) in FIGURES {
-        page.section(title);
-        page.paragraph(words);
-        let mut values = Grid::new("data | row | runs | ACC | NMI");
-        let part = results.part(experiment)?;
-        for table in &part.tables {
-            if let Some(svg) = report::draw(kind, table)? {
-                let caption = format!("ACC x 100 on {}, {}.", table.dataset, table.pattern);
-                page.figure(&format!("{experiment}-{}", table.dataset), &svg, &caption);
-            }
-            if let Some(found) = finding(table) {
-                page.paragraph(&found);
-            }
-            for row in &table.rows {
-                values.rows.push(vec![
-                    table.dataset.into(),
-                    row.label.clone(),
-                    row.scored().count().to_string(),
-                    part.repeatable(table, row, "acc"),
-                    part.repeatable(table, row, "nmi"),
-                ]);
-            }
+/// A figure with one value per row: its drawings, what each says of the paper's claim, and the values.
+pub(super) fn part(part: &Part<'_>, figures: &mut Figures) -> Result<String> {
+    let mut parts = Vec::new();
+    let mut values = Grid::new("data | row | runs | ACC | NMI");
+    let kind = part.experiment.figures.first().copied().context("an experiment with figures")?;
+    for table in &part.tables {
+        if let Some(svg) = report::draw(kind, table)? {
+            let name = format!("{}-{}", part.experiment.name, table.dataset);
+            let caption = format!("ACC x 100 on {}, {}.", table.dataset, table.pattern);
+            parts.push(figures.add(&name, &svg, &caption));
         }
-        if part.tables.is_empty() {
-            page.paragraph("Not run.");
-        } else {
-            page.folded("Every number", &values);
+        parts.extend(match kind {
+            Figure::Grid => small_against_large(table),
+            _ => full_against_degenerate(table),
+        });
+        for row in &table.rows {
+            values.rows.push(vec![
+                table.dataset.into(),
+                row.label.clone(),
+                row.scored().count().to_string(),
+                part.repeatable(table, row, "acc"),
+                part.repeatable(table, row, "nmi"),
+            ]);
         }
     }
-    curves(results, page)
+    let is_run = !part.tables.is_empty();
+    parts.push(if is_run { folded("Every number", &values) } else { NOT_RUN.to_owned() });
+    Ok(blocks(parts))
 }
 
 /// Mean ACC of the points where both coordinates are as small as the paper suggests, and of the others. Points that gave
@@ -144,10 +106,9 @@ fn full_against_degenerate(table: &Table<'_>) -> Option<String> {
 }
 
 /// The clustering loss over the rounds of fine-tuning.
-fn curves(results: &Results, page: &mut Page) -> Result<()> {
-    page.section("Figure 4: the loss of fine-tuning");
-    page.paragraph("The clustering loss over the rounds at 10 % missing, one line a run; the paper finds it falling, fastest in the first rounds.");
-    for (experiment, name, _) in &DATASETS[..2] {
+pub(super) fn losses(results: &Results, figures: &mut Figures) -> Result<String> {
+    let mut parts = Vec::new();
+    for (experiment, name) in &DATASETS[..2] {
         for table in results.part(experiment)?.tables {
             for row in table.rows.into_iter().filter(|_| table.pattern == "per-view:0.1") {
                 let file = match row.label.as_str() {
@@ -159,15 +120,14 @@ fn curves(results: &Results, page: &mut Page) -> Result<()> {
                 let alone = Table { rows: vec![row], ..table };
                 if let Some(svg) = report::draw(Figure::Curves, &alone)? {
                     let caption = format!("Clustering loss of {whose}, on {name}, 10 % missing.");
-                    page.figure(&file, &svg, &caption);
-                    if let Some(falls) = fall(&alone) {
-                        page.paragraph(&format!("With {whose}, on {name}, {falls}"));
-                    }
+                    parts.push(figures.add(&file, &svg, &caption));
+                    let falls = fall(&alone);
+                    parts.extend(falls.map(|falls| format!("With {whose}, on {name}, {falls}")));
                 }
             }
         }
     }
-    Ok(())
+    Ok(blocks(parts))
 }
 
 /// In how many runs the loss falls, and how much of the fall the first tenth of the rounds brings.

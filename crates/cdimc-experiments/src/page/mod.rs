@@ -4,7 +4,6 @@
 
 mod faithful;
 mod figures;
-mod patterns;
 mod runs;
 mod seeds;
 mod table_2;
@@ -15,82 +14,108 @@ use crate::methods::AUTHORS;
 use crate::published::{Entry, Published};
 use crate::record::Record;
 use crate::table::{Row, Summary, Table, or_dash, tables};
-use crate::text::Page;
+use crate::text::{Figures, Grid};
 use crate::{records, workspace};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use cdimc::say;
 use cdimc_cluster::CdimcNet;
 use cdimc_data::write_whole;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
-/// Has to stand under every table that shows `t-mixture` on these data sets.
-const TUNED_ON: &str = "The constants of `t-mixture` were chosen while looking at scores on Handwritten and BDGP \
-    (`docs/methods/mixture.md`).";
+/// The page, with names in double braces for what the records give.
+const TEMPLATE: &str = include_str!("../../page.md");
 
 /// What begins and ends the quotation in the README.
 const MARKS: [&str; 2] =
     ["<!-- the main table of docs/results -->\n", "<!-- end of the main table -->\n"];
 
-/// The data sets of the paper's Table 2: the experiment, the data set, and how the paper's and ours differ.
-const DATASETS: [(&str, &str, &str); 3] = [
-    ("handwritten", "Handwritten", "the authors' own ten masks at each rate"),
-    (
-        "bdgp",
-        "BDGP",
-        "five masks drawn by the paper's rule at each rate: its own are not published",
-    ),
-    (
-        "mnist",
-        "MNIST-4000 (a stand-in)",
-        "the first 4000 of the 6000 digits that the authors of PMVC_CGAN give, since neither the paper's 4000 \
-         nor its masks are published; five masks drawn by its rule at each ratio",
-    ),
-];
+/// The data sets of the paper's Table 2 by their experiments.
+const DATASETS: [(&str, &str); 3] =
+    [("handwritten", "Handwritten"), ("bdgp", "BDGP"), ("mnist", "MNIST-4000 (a stand-in)")];
 
-#[derive(clap::Args)]
-pub struct Arguments {
-    /// Folder of the records [default: docs/results/records].
-    #[arg(long, value_name = "DIR")]
-    records: Option<PathBuf>,
-    /// Folder of the page [default: docs/results, with the quotation in README.md].
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
-}
-
-/// Runs the command.
-pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let folder = arguments.records.clone().unwrap_or_else(workspace::reference_records);
-    let results = Results::read(&folder)?;
-    let out = arguments.out.clone().unwrap_or_else(|| workspace::root().join("docs/results"));
+/// Writes the page into `docs/results`, and the quotation into the README.
+pub(crate) fn run() -> Result<ExitCode> {
+    let results = Results::read(&workspace::reference_records())?;
+    let out = workspace::root().join("docs/results");
     for (path, bytes) in files(&results)? {
-        let path = out.join(path);
-        let folder = path.parent().unwrap_or(&out);
-        std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-        write_whole(&path, bytes.as_bytes())?;
+        write_whole(&out.join(path), bytes.as_bytes())?;
     }
-    if arguments.out.is_none() {
-        let path = workspace::root().join("README.md");
-        let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-        write_whole(&path, quoted(&text, &faithful::main_table(&results)?)?.as_bytes())?;
-    }
+    let path = workspace::root().join("README.md");
+    let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+    write_whole(&path, quoted(&text, &main_table(&results)?)?.as_bytes())?;
     say!("{}", out.join("README.md").display());
     Ok(ExitCode::SUCCESS)
 }
 
-/// The files of the page by their paths.
+/// The files of the page by their paths: the template with the results, and its figures.
 fn files(results: &Results) -> Result<Vec<(String, String)>> {
-    let mut page = Page::new("The experiments of CDIMC-net, run again");
-    faithful::write(results, &mut page)?;
-    table_2::write(results, &mut page)?;
-    figures::write(results, &mut page)?;
-    seeds::write(results, &mut page)?;
-    patterns::write(results, &mut page)?;
-    runs::write(results, &mut page)?;
-    let mut files = vec![("README.md".to_owned(), page.text)];
-    files.extend(page.figures);
-    Ok(files)
+    let (mut text, mut figures, mut rest) = (String::new(), Figures::default(), TEMPLATE);
+    while let Some((before, after)) = rest.split_once("{{") {
+        let (name, after) = after.split_once("}}").context("page.md: `{{` without `}}`")?;
+        let part = part(results, name, &mut figures).with_context(|| format!("page.md, {name}"))?;
+        text = text + before + part.trim_end();
+        rest = after;
+    }
+    text += rest;
+    // Nothing where there are no results.
+    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    let mut text = lines.join("\n") + "\n";
+    while text.contains("\n\n\n") {
+        text = text.replace("\n\n\n", "\n\n");
+    }
+    Ok([vec![("README.md".to_owned(), text)], figures.0].concat())
 }
+
+/// A part of the page by its name in the template.
+fn part(results: &Results, name: &str, figures: &mut Figures) -> Result<String> {
+    let (name, of) = name.split_once(' ').unwrap_or((name, ""));
+    match name {
+        "counted" => faithful::counted(results, of),
+        "program-range" => faithful::program_range(),
+        "main" => Ok(faithful::main(results)?.markdown()),
+        "program" => Ok(faithful::program(results)?.markdown()),
+        "hidden" => Ok(hidden(&results.part(of)?.tables)),
+        "table-2" => table_2::part(&results.part(of)?, figures),
+        "figure" => figures::part(&results.part(of)?, figures),
+        "losses" => figures::losses(results, figures),
+        "seeds" => seeds::part(&results.part(name)?, figures),
+        "patterns" => Ok(patterns(&results.part(name)?)),
+        "costs" => Ok(runs::costs(results)?.markdown()),
+        "coverage" => runs::coverage(results),
+        "environment" => Ok(runs::environment(results)),
+        _ => bail!("there is no such part"),
+    }
+}
+
+/// The section that the README quotes: the main table, and what has to be known to read it.
+fn main_table(results: &Results) -> Result<String> {
+    let files = files(results)?;
+    let (_, section) = files[0].1.split_once("paper, and ours\n\n").context("no main table")?;
+    let blocks: Vec<&str> = section.split("\n\n").take(3).collect();
+    let [table, legend, tuned] = blocks[..] else { bail!("a table and two paragraphs") };
+    Ok(format!("{table}\n\n{legend} {tuned}\n"))
+}
+
+/// Every method under every pattern of other papers.
+fn patterns(part: &Part<'_>) -> String {
+    let mut grid = Grid::new("method, pattern | runs | ACC | NMI | ARI | purity");
+    for table in &part.tables {
+        for row in &table.rows {
+            let mut line = vec![
+                format!("{}, {}", shown(&row.label), table.pattern),
+                row.scored().count().to_string(),
+                part.repeatable(table, row, "acc"),
+            ];
+            line.extend(row.scores(["nmi", "ari", "purity"]));
+            grid.rows.push(line);
+        }
+    }
+    if part.tables.is_empty() { NOT_RUN.to_owned() } else { grid.markdown() }
+}
+
+/// In place of what has no records.
+const NOT_RUN: &str = "Not run.";
 
 /// The README with this table between the marks.
 fn quoted(readme: &str, table: &str) -> Result<String> {
@@ -177,7 +202,7 @@ impl<'a> Part<'a> {
 }
 
 /// The entry of a data set, by its name in records.
-fn data_set(name: &str) -> Option<(&'static str, &'static str, &'static str)> {
+fn data_set(name: &str) -> Option<(&'static str, &'static str)> {
     DATASETS.into_iter().find(|(experiment, ..)| name.starts_with(experiment))
 }
 
@@ -324,7 +349,7 @@ mod tests {
             assert!(committed == text, "{path}: run `cargo xtask report`");
         }
         let readme = std::fs::read_to_string(workspace::root().join("README.md")).unwrap();
-        let table = faithful::main_table(&results).unwrap();
+        let table = main_table(&results).unwrap();
         assert!(quoted(&readme, &table).unwrap() == readme, "README.md: run `cargo xtask report`");
     }
 

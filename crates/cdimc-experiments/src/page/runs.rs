@@ -4,22 +4,14 @@ use super::{DATASETS, Results, shown};
 use crate::record::{Record, Status};
 use crate::source;
 use crate::table::{Summary, counted, mebibytes, or_dash, reasons, standing};
-use crate::text::{Grid, Page};
+use crate::text::{Grid, blocks, folded};
 use anyhow::Result;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// All of it.
-pub(super) fn write(results: &Results, page: &mut Page) -> Result<()> {
-    costs(results, page)?;
-    coverage(results, page)?;
-    environment(results, page);
-    Ok(())
-}
-
 /// Seconds and memory of every row on every data set, whatever the rate.
-fn costs(results: &Results, page: &mut Page) -> Result<()> {
+pub(super) fn costs(results: &Results) -> Result<Grid> {
     let mut grid = Grid::new("method, data | runs | seconds | MiB | threads");
-    for (experiment, name, _) in DATASETS {
+    for (experiment, name) in DATASETS {
         let part = results.part(experiment)?;
         let mut runs: BTreeMap<&str, Vec<&Record>> = BTreeMap::new();
         for row in part.tables.iter().flat_map(|table| &table.rows) {
@@ -40,17 +32,11 @@ fn costs(results: &Results, page: &mut Page) -> Result<()> {
             ]);
         }
     }
-    page.section("Seconds and memory");
-    page.paragraph(
-        "Over all rates. Seconds are the method's alone and those of a machine that did other work at the same time: `docs/speed.md` has \
-         measured ones. MiB is the largest resident set of a run's process, data included.",
-    );
-    page.table(&grid);
-    Ok(())
+    Ok(grid)
 }
 
 /// What of every experiment is there.
-fn coverage(results: &Results, page: &mut Page) -> Result<()> {
+pub(super) fn coverage(results: &Results) -> Result<String> {
     let mut grid = Grid::new(
         "experiment, data | cells | scored | not applicable | nothing usable | failed | not run | core hours",
     );
@@ -77,21 +63,20 @@ fn coverage(results: &Results, page: &mut Page) -> Result<()> {
             grid.rows.push(line);
         }
     }
-    page.section("Coverage");
-    page.table(&grid);
     let hours = seconds_of_all.values().sum::<f64>() / 3600.0;
-    page.paragraph(&format!("Together {hours:.1} core hours."));
+    let together = format!("Together {hours:.1} core hours.");
     let all: Vec<&Record> = all(results).collect();
-    for (status, word) in
-        [(Status::Skipped, "Not applicable"), (Status::Unusable, "Nothing usable")]
-    {
+    let why = |status: Status, word: &str| {
         let words = |((label, dataset), (reason, _))| format!("`{label}` on {dataset}: {reason}");
         let reasons: Vec<String> = reasons(&all, status).into_iter().map(words).collect();
-        if !reasons.is_empty() {
-            page.paragraph(&format!("{word}: {}.", reasons.join("; ")));
+        if reasons.is_empty() {
+            return String::new();
         }
-    }
-    Ok(())
+        format!("{word}: {}.", reasons.join("; "))
+    };
+    let skipped = why(Status::Skipped, "Not applicable");
+    let unusable = why(Status::Unusable, "Nothing usable");
+    Ok(blocks([grid.markdown().trim_end().to_owned(), together, skipped, unusable]))
 }
 
 /// The records of all experiments that count.
@@ -99,7 +84,7 @@ fn all(results: &Results) -> impl Iterator<Item = &Record> {
     results.experiments.iter().flat_map(|(_, records)| standing(records))
 }
 
-fn environment(results: &Results, page: &mut Page) {
+pub(super) fn environment(results: &Results) -> String {
     let runs = counted(all(results).map(|record| {
         let c = &record.circumstances;
         let (cpu, system, revision) = (&c.cpu, &c.system, &c.revision);
@@ -110,12 +95,5 @@ fn environment(results: &Results, page: &mut Page) {
     }));
     let mut grid = Grid::new("where and with what | cells");
     grid.rows = runs.into_iter().map(|(place, n)| vec![place, n.to_string()]).collect();
-    page.section("Environment");
-    page.folded("Processors and revisions", &grid);
-    page.paragraph(
-        "`cargo xtask reproduce NAME` shows the records that come with the repository and runs only what has no record. \
-         `cargo xtask reproduce NAME --force` computes everything again, and the command behind a number computes that number again. \
-         The same seed gives the same labels on any number of threads. Another processor may round differently, which the long \
-         training of networks magnifies.",
-    );
+    folded("Processors and revisions", &grid)
 }

@@ -1,10 +1,10 @@
 //! The section on many seeds: how much a fit varies, and what the choice of a run by shared information is worth.
 
-use super::{Results, data_set};
-use crate::experiment;
+use super::{NOT_RUN, Part, data_set};
+use crate::experiment::Figure;
 use crate::report;
 use crate::table::{Row, Summary, or_dash};
-use crate::text::{Grid, Page};
+use crate::text::{Figures, Grid, blocks};
 use anyhow::Result;
 use cdimc_cluster::CdimcNet;
 
@@ -12,20 +12,15 @@ use cdimc_cluster::CdimcNet;
 const RUNS: usize = 5;
 
 /// Every run as a dot, and for each data set a whole fit beside the single runs it chooses from.
-pub(super) fn write(results: &Results, page: &mut Page) -> Result<()> {
-    page.section("Many seeds of CDIMC-net with our choices");
-    page.paragraph(&format!(
-        "One mask at 30 %. A fit makes {RUNS} runs and takes the one of largest shared information T. To see what this choice is worth, \
-         single runs of both weights of the graph were scored. From all sets of {RUNS} of them: the mean over the sets of a run chosen \
-         by T, and of the best run by the classes, which no method knows. ρ is Spearman's rank correlation of T and ACC over the runs."
-    ));
+pub(super) fn part(part: &Part<'_>, figures: &mut Figures) -> Result<String> {
+    let mut drawn = Vec::new();
     let mut grid = Grid::new(
         "data | fits, single runs | a whole fit | lowest, highest | one run | of five, chosen by T | of five, the best | ρ of T and ACC",
     );
-    for table in results.part("seeds")?.tables {
-        if let Some(svg) = report::draw(experiment::Figure::Dots, &table)? {
+    for table in &part.tables {
+        if let Some(svg) = report::draw(Figure::Dots, table)? {
             let caption = format!("ACC x 100 of every run on {}, one mask.", table.dataset);
-            page.figure(&format!("seeds-{}", table.dataset), &svg, &caption);
+            drawn.push(figures.add(&format!("seeds-{}", table.dataset), &svg, &caption));
         }
         let is_whole = |row: &&Row<'_>| row.label == CdimcNet::NAME;
         let fits = table.rows.iter().find(is_whole).and_then(|row| row.percent("acc"));
@@ -33,7 +28,7 @@ pub(super) fn write(results: &Results, page: &mut Page) -> Result<()> {
         let runs: Vec<[f64; 2]> = single.flat_map(shared_and_acc).collect();
         let one_decimal = |value: Option<f64>| or_dash(value.map(|value| format!("{value:.1}")));
         grid.rows.push(vec![
-            data_set(table.dataset).map_or(table.dataset, |(_, name, _)| name).to_owned(),
+            data_set(table.dataset).map_or(table.dataset, |(_, name)| name).to_owned(),
             format!("{}, {}", fits.map_or(0, |fits| fits.n), runs.len()),
             or_dash(fits),
             or_dash(fits.map(|fits| format!("{:.1}, {:.1}", fits.lowest, fits.highest))),
@@ -43,12 +38,8 @@ pub(super) fn write(results: &Results, page: &mut Page) -> Result<()> {
             or_dash(rank_correlation(&runs).map(|rho| format!("{rho:.2}"))),
         ]);
     }
-    if grid.rows.is_empty() {
-        page.paragraph("Not run.");
-    } else {
-        page.table(&grid);
-    }
-    Ok(())
+    drawn.push(if grid.rows.is_empty() { NOT_RUN.to_owned() } else { grid.markdown() });
+    Ok(blocks(drawn))
 }
 
 /// T and ACC x 100 of each run of a row.

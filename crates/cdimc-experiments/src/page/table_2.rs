@@ -1,14 +1,14 @@
 //! The sections of the page on the paper's Table 2.
 
 use super::verdict::Verdict;
-use super::{DATASETS, Part, Results, TUNED_ON, hidden, rate_of, shown};
+use super::{Part, data_set, rate_of, shown};
 use crate::figure::{self, Series};
 use crate::methods::{AUTHORS, BSV, configured, recorded};
 use crate::published::Entry;
 use crate::settings::agree;
 use crate::table::{Row, Table, or_dash, rank};
-use crate::text::{Grid, Page};
-use anyhow::Result;
+use crate::text::{Figures, Grid, blocks, folded};
+use anyhow::{Context, Result};
 use cdimc::report::drawing::{INK, PALETTE};
 use cdimc_cluster::CdimcNet;
 use plotters::style::RGBColor;
@@ -19,45 +19,26 @@ use std::collections::BTreeMap;
 const COLORED: [(&str, RGBColor); 3] =
     [(AUTHORS, PALETTE[3]), (CdimcNet::NAME, PALETTE[0]), ("t-mixture", PALETTE[2])];
 
-/// What holds for every table of scores, and the data sets: ACC against the rate, and every method at every rate.
-pub(super) fn write(results: &Results, page: &mut Page) -> Result<()> {
-    page.section("How to read the numbers");
-    page.paragraph(
-        "`cargo xtask report` makes this page from the records in `docs/results/records`. Scores are x 100, mean ± SD (n - 1) over the \
-         runs (masks times seeds), without SD for a single run. NMI is divided by the arithmetic mean of the entropies; the paper does not state its \
-         divisor. Every run counts with its last result, never with its best one.",
-    );
-    page.paragraph(&format!(
-        "**What was chosen with labels in view.** {TUNED_ON} Our choices for CDIMC-net read no labels, but their rules were developed \
-         while looking at scores on these data sets (`docs/methods/cdimc-net.md`). For the compared methods see \
-         `docs/methods/compared.md`. `bsv` takes the view that fits the true labels best, as in the paper."
-    ));
-    for (experiment, name, remark) in DATASETS {
-        let part = results.part(experiment)?;
-        page.section(&format!("Table 2: {name}"));
-        page.paragraph(&format!("Masks: {remark}. {}", hidden(&part.tables)));
-        if let Some(first) = part.tables.first() {
-            let x_name = if first.pattern.starts_with("paired:") {
-                "share of samples that have both views"
-            } else {
-                "share of the samples that each view lacks"
-            };
-            let svg = figure::against_rate(&format!("ACC on {name}"), x_name, &series(&part))?;
-            let caption = format!(
-                "ACC x 100 on {name}. Bars are SDs over the runs. Gray lines are the compared methods, as we ran them."
-            );
-            page.figure(&format!("{experiment}-acc"), &svg, &caption);
-        }
-        let settings = settings(&part)?;
-        if !settings.is_empty() {
-            page.paragraph(&settings.join(" "));
-        }
-        page.folded(&format!("All methods on {name}, every number"), &numbers(&part));
-        if experiment != "mnist" {
-            page.paragraph(TUNED_ON);
-        }
+/// A data set: ACC against the rate, settings, and every method at every rate.
+pub(super) fn part(part: &Part<'_>, figures: &mut Figures) -> Result<String> {
+    let experiment = &part.experiment.name;
+    let (_, name) = data_set(experiment).context("a data set of the paper")?;
+    let mut parts = Vec::new();
+    if let Some(first) = part.tables.first() {
+        let x_name = if first.pattern.starts_with("paired:") {
+            "share of samples that have both views"
+        } else {
+            "share of the samples that each view lacks"
+        };
+        let svg = figure::against_rate(&format!("ACC on {name}"), x_name, &series(part))?;
+        let caption = format!(
+            "ACC x 100 on {name}. Bars are SDs over the runs. Gray lines are the compared methods, as we ran them."
+        );
+        parts.push(figures.add(&format!("{experiment}-acc"), &svg, &caption));
     }
-    Ok(())
+    parts.push(settings(part)?.join(" "));
+    parts.push(folded(&format!("All methods on {name}, every number"), &numbers(part)));
+    Ok(blocks(parts))
 }
 
 /// Every method at every rate, ours and the paper's.

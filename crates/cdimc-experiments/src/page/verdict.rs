@@ -24,11 +24,6 @@ pub(super) enum Verdict {
 }
 
 impl Verdict {
-    /// The rule in words.
-    pub(super) const RULE: &str = "**reproduced** (✓) if our mean differs from the paper's by at most two of the standard deviations (SD) \
-        that the paper prints, where this tolerance is at least 3 and at most 5 points. Otherwise it is **above** (▲) or **below** (▼). \
-        **Unfinished** means that we ran only some of the masks, **not comparable** that the paper took the number from another paper.";
-
     /// Of our mean against the paper's number for a method that has `all` runs.
     pub(super) fn of(method: &str, ours: Option<Summary>, paper: Summary, all: usize) -> Self {
         let Some(ours) = ours else { return Self::NotRun };
