@@ -31,9 +31,9 @@ mod text;
 mod worker;
 mod workspace;
 
-pub use process::{git, output};
+pub use process::output;
 pub use records::{Scores, scores_in};
-pub use workspace::root;
+pub use workspace::{git, root};
 
 use anyhow::Result;
 use std::process::ExitCode;

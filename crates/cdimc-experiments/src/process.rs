@@ -56,14 +56,6 @@ pub fn output(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Runs git in the root of the workspace.
-///
-/// # Errors
-/// If git fails.
-pub fn git(arguments: &[&str]) -> Result<String> {
-    output(Command::new("git").current_dir(crate::root()).args(arguments))
-}
-
 /// Returns the reason why a process ended: the location and message of a panic, or else the last line.
 fn last_words(errors: &str) -> String {
     let lines: Vec<&str> = errors.lines().map(str::trim).filter(|line| !line.is_empty()).collect();

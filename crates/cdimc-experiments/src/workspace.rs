@@ -1,9 +1,11 @@
 //! The workspace on disk: its path and revision, and the running program.
 
-use crate::process::git;
+use crate::process::output;
+use anyhow::Result;
 use cdimc_tables::datasets::sha256;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// The folder of the workspace: where the program was built.
 pub fn root() -> &'static Path {
@@ -18,6 +20,14 @@ pub(crate) fn results() -> PathBuf {
 /// The records that come with the workspace, one file an experiment.
 pub(crate) fn reference_records() -> PathBuf {
     root().join("docs/results/records")
+}
+
+/// Runs git in the root of the workspace.
+///
+/// # Errors
+/// If git fails.
+pub fn git(arguments: &[&str]) -> Result<String> {
+    output(Command::new("git").current_dir(root()).args(arguments))
 }
 
 /// The commit the workspace stands at, with a `+` where files differ from it.
