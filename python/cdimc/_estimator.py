@@ -482,25 +482,25 @@ def _warn(
             f"{n_cells} single missing cells in {len(found.filled)} columns were filled with the column's mean "
             f"(first: view {view}, column `{column}`)",
             FilledCellsWarning,
-            stacklevel=_callers_level(),
+            stacklevel=callers_level(),
         )
     if unobserved:
         _warn_unobserved(unobserved)
     for text in found.data_warnings:
-        warnings.warn(text, OddDataWarning, stacklevel=_callers_level())
+        warnings.warn(text, OddDataWarning, stacklevel=callers_level())
     for text in cluster_warnings:
-        warnings.warn(text, DoubtfulClustersWarning, stacklevel=_callers_level())
+        warnings.warn(text, DoubtfulClustersWarning, stacklevel=callers_level())
 
 
 def _warn_unobserved(samples: Sequence[str]) -> None:
     warnings.warn(
         f"{len(samples)} samples get no cluster, because they have no value in any view (first: {samples[0]})",
         UnobservedSamplesWarning,
-        stacklevel=_callers_level(),
+        stacklevel=callers_level(),
     )
 
 
-def _callers_level() -> int:
+def callers_level() -> int:
     """Returns the stack level of the line outside this package that called it, for a warning of the calling function."""
     package = __name__.partition(".")[0]
     level, frame = 1, sys._getframe(1)

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from . import _cdimc
+
 #: A list or dict of arrays, frames or AnnData, or a MuData.
 Views: TypeAlias = Any
 
@@ -223,15 +225,26 @@ def _ids(name: str, ids: Any, missing: Any) -> list[str]:
 
 
 def _of_pandas(name: str, X: Any) -> NDArray[Any]:
-    for column, dtype in zip(X.columns, X.dtypes):
-        if getattr(dtype, "kind", "O") not in "fiub":
-            raise ValueError(
-                f"{name}, column `{column}` is of type {dtype}: only numbers can be clustered on; "
-                "names of samples go into the index"
-            )
+    others = [j for j, dtype in enumerate(X.dtypes) if getattr(dtype, "kind", "O") not in "fiub"]
+    if others:
+        text = [j for j in others if getattr(X.dtypes.iloc[j], "kind", "O") == "O"]
+        advice = _advice(X.columns[text], [text_of(X.iloc[:, j]) for j in text])
+        column, dtype = X.columns[others[0]], X.dtypes.iloc[others[0]]
+        advice = advice or f"column `{column}` is of type {dtype}: only numbers can be clustered on"
+        raise ValueError(f"{name}, {advice}; names of samples go into the index")
     dtype = np.float32 if all(dtype == np.float32 for dtype in X.dtypes) else np.float64
     values: NDArray[Any] = X.to_numpy(dtype=dtype, na_value=np.nan)
     return values
+
+
+def text_of(column: Any) -> list[str]:
+    """Returns a column of pandas as text; missing cells are empty."""
+    return ["" if missing else str(value) for value, missing in zip(column, column.isna())]
+
+
+def _advice(names: Any, columns: list[list[str]]) -> str | None:
+    """Returns the engine's advice about columns of text."""
+    return _cdimc.text_among_numbers(list(map(str, names)), columns)
 
 
 def _polars_ids(name: str, X: Any) -> tuple[list[str] | None, Any]:
@@ -248,7 +261,9 @@ def _polars_ids(name: str, X: Any) -> tuple[list[str] | None, Any]:
                 "names of samples go into a column of text"
             )
     if len(text) > 1:
-        raise ValueError(f"columns {', '.join(text)} are not numbers: only one may be, the samples' names")
+        advice = _advice(text[1:], [X[column].cast(pl.String).fill_null("").to_list() for column in text[1:]])
+        rule = f"columns {', '.join(text)} are not numbers: only one may be, the samples' names"
+        raise ValueError(f"{rule}; {advice}" if advice else rule)
     if not text:
         return None, X
     return _ids(name, X[text[0]], X[text[0]].is_null()), X.drop(text)

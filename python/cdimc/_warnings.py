@@ -14,7 +14,7 @@ class UnobservedSamplesWarning(CdimcWarning):
 
 
 class OddDataWarning(CdimcWarning):
-    """Names hardly match, columns are unknown to the model, or values have other units than in the model."""
+    """The data may be other than meant: names that hardly match, codes for missing values, other units, and the like."""
 
 
 class DoubtfulClustersWarning(CdimcWarning):

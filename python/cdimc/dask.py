@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _cdimc, _partition
-from ._estimator import _callers_level, _plain, seed_of
+from ._estimator import _plain, callers_level, seed_of
 from ._methods import TMixture as _InMemory
 from ._progress import Progress, reporter
 from ._views import as_views, missing_rows
@@ -184,7 +184,7 @@ class _Partitions:
             warnings.warn(
                 f"{n_unobserved} samples get no cluster, because they have no value in any view",
                 UnobservedSamplesWarning,
-                stacklevel=_callers_level(),
+                stacklevel=callers_level(),
             )
         return [count.n_samples for count in counts]
 

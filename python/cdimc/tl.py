@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -12,10 +13,11 @@ from joblib import effective_n_jobs
 
 from . import _cdimc
 from ._cdimc import DEFAULT_METHOD
-from ._estimator import COUNTS, Call, MultiViewClusterer, columns_of, n_subsamples_of, seed_of
+from ._estimator import COUNTS, Call, MultiViewClusterer, callers_level, columns_of, n_subsamples_of, seed_of
 from ._methods import by_name
 from ._progress import Progress, reporter
-from ._views import as_views
+from ._views import as_views, text_of
+from ._warnings import OddDataWarning
 
 __all__ = ["associations", "cluster", "markers", "stability", "survival"]
 
@@ -213,7 +215,7 @@ def associations(data: Any, columns: Sequence[str] | None = None, *, groupby: st
     >>> found[["column", "test", "n"]].values.tolist(), round(float(found.p[0]), 4)
     ([['age', 'Kruskal-Wallis', 8]], 0.0209)
     """
-    _, table, _, _ = _compared(data, columns, None, groupby)
+    table, _, _ = _compared(data, columns, None, groupby)
     return _frame(table)
 
 
@@ -240,7 +242,7 @@ def survival(data: Any, time: str, event: str, *, groupby: str = "cluster") -> d
     Raises
     ------
     ValueError
-        If a time is negative, an event has another value, all samples are censored, or there are fewer than two clusters.
+        If many times or events cannot be read, all samples are censored, or there are fewer than two clusters.
 
     Examples
     --------
@@ -251,9 +253,7 @@ def survival(data: Any, time: str, event: str, *, groupby: str = "cluster") -> d
     """
     import pandas as pd
 
-    notes, _, curves, record = _compared(data, [time, event], (time, event), groupby)
-    if curves is None:
-        raise ValueError("; ".join(notes))
+    _, curves, record = _compared(data, [time, event], (time, event), groupby)
     found = json.loads(record)
     clusters = pd.json_normalize(found["survival"]["clusters"], sep="-").drop(columns="hazard-ratio", errors="ignore")
     return {
@@ -267,7 +267,7 @@ def survival(data: Any, time: str, event: str, *, groupby: str = "cluster") -> d
 
 
 def _compared(data: Any, columns: Sequence[str] | None, times: tuple[str, str] | None, groupby: str) -> Any:
-    """Returns the engine's comparison of these columns, which are passed as text, as in the command."""
+    """Returns the engine's comparison of these columns, which are passed as text, and warns as the command does."""
     import pandas as pd
 
     # A frame may have a column named obs.
@@ -285,11 +285,14 @@ def _compared(data: Any, columns: Sequence[str] | None, times: tuple[str, str] |
     groups = groups.remove_categories([c for c in groups.categories if str(c) in ("-1", "-1.0")])
     known = known[groups.codes >= 0]
 
-    def cells(column: Any) -> list[str]:
-        return ["" if missing else str(value) for value, missing in zip(column, column.isna())]
-
-    text = [(str(name), cells(known[name])) for name in names]
-    return _cdimc.compare(text, times, groups.codes[groups.codes >= 0].tolist())
+    text = [(str(name), text_of(known[name])) for name in names]
+    samples = list(map(str, known.index if known.index.is_unique else range(1, len(known) + 1)))
+    notes, table, curves, record = _cdimc.compare(text, times, samples, groups.codes[groups.codes >= 0].tolist())
+    if times and curves is None:
+        raise ValueError("; ".join(notes))
+    for note in notes:
+        warnings.warn(note, OddDataWarning, stacklevel=callers_level())
+    return table, curves, record
 
 
 def _frame(table: tuple[list[str], list[list[str]]]) -> Any:

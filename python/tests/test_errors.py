@@ -1,5 +1,6 @@
 """Errors are ValueErrors of one line with the value and the rule."""
 
+import re
 import sys
 
 import numpy as np
@@ -82,11 +83,31 @@ def test_frames_are_refused_with_their_names(frames):
     with pytest.raises(ValueError, match="table0: .*p[0-9]+.*"):
         concat.fit({"table0": twice, "table1": frames["table1"]})
     text = frames["table0"].assign(ward="north")
-    with pytest.raises(ValueError, match="table0, column `ward` is of type"):
+    with pytest.raises(ValueError, match="table0, row 1, column `ward`: `north` .* names of samples go into the index"):
         concat.fit({"table0": text, "table1": frames["table1"]})
     strangers = frames["table1"].rename(index=lambda name: "q" + name)
     with pytest.raises(ValueError, match="no id is shared"):
         concat.fit({"table0": frames["table0"], "table1": strangers})
+
+
+@pytest.mark.parametrize(
+    "cell, advice",
+    [
+        ("<LOD", "all else in columns `v0f1`, `v0f2` is numbers or missing: if it means \"not measured\""),
+        ("1,620.8", "`1,620.8` in columns `v0f1`, `v0f2` groups thousands"),
+        ("\u22123.2", "`\u22123.2` in columns `v0f1`, `v0f2` has a dash for a minus"),
+    ],
+)
+def test_text_among_numbers_is_named_as_in_the_command(cell, advice, frames):
+    pl = pytest.importorskip("polars")
+    table = frames["table0"].astype({"v0f1": object, "v0f2": object})
+    table.iloc[4, 1] = table.iloc[2, 2] = cell
+    message = f"row 3, column `v0f2`: `{cell}` is not a number; {advice}"
+    with pytest.raises(ValueError, match=re.escape(f"table0, {message}")):
+        cdimc.Concat(n_clusters=3).fit({"table0": table})
+    words = table.astype({"v0f1": str, "v0f2": str}).reset_index(names="id")
+    with pytest.raises(ValueError, match=re.escape(f"columns id, v0f1, v0f2 are not numbers: only one may be, the samples' names; {message}")):
+        cdimc.Concat(n_clusters=3).fit({"table0": pl.from_pandas(words)})
 
 
 def test_new_samples_must_fit_the_model(frames, quick):

@@ -224,6 +224,26 @@ def test_single_missing_cells_hold_the_mean_of_their_column(data, quick):
         quick("concat", strict=True).fit(views)
 
 
+def test_tables_are_checked_as_in_the_command(frames, quick):
+    first, second = frames["table0"], frames["table1"]
+
+    def warned(pattern, **views):
+        with pytest.warns(cdimc.OddDataWarning, match=pattern):
+            quick("concat").fit({"table1": second, **views})
+
+    coded = first.copy()
+    coded.iloc[::7, :4] = -999
+    warned("-999 is clustered on as a measurement", table0=coded)
+    warned("`Mean`, `SD` would be clustered as samples", table0=pd.concat([first, first.agg(["mean", "std"]).set_axis(["Mean", "SD"])]))
+    warned("`Unnamed: 0` numbers them", table0=first.assign(**{"Unnamed: 0": range(len(first))}))
+    warned("more would agree if written alike", table0=first.rename(index=lambda name: name.upper() if name[-1] == "1" else name))
+    counts = (first.rank() * 37).round()
+    warned("seems to be a mark of thousands", table0=counts.where(counts < 1000, counts / 1000))
+    rows = [frame.assign(patient=range(start, start + len(frame))).reset_index(drop=True) for start, frame in zip((1009, 1001), (first, second))]
+    with pytest.raises(ValueError, match="column `patient` looks like an id and differs in the same rows"):
+        quick("concat").fit(rows)
+
+
 def test_new_samples_go_by_name_or_by_position(frames, quick):
     fitted = quick("cdimc-net").fit(frames)
     first, second = frames["table0"].iloc[:9], frames["table1"].iloc[:6]

@@ -153,6 +153,22 @@ def test_words_for_missing_are_missing_as_in_the_command():
     assert cdimc.tl.survival(words, "days", "dead")["log_rank"] == expected["log_rank"]
 
 
+def test_notes_on_variables_are_warnings():
+    known = pd.DataFrame({"cluster": [0] * 10 + [1] * 10}, index=[f"p{i}" for i in range(20)])
+    known["sex"] = ["Male", "MALE", "Female"] * 6 + ["Female"] * 2
+    with pytest.warns(cdimc.OddDataWarning, match="`sex` is tested with 3 categories, but `MALE` and `Male` may be"):
+        cdimc.tl.associations(known)
+    known["days"] = [*range(1, 11)] * 2
+    known["status"] = ["1:DECEASED", "0:LIVING"] * 10
+    expected = cdimc.tl.survival(known.assign(dead=[1, 0] * 10)[1:], "days", "dead")["log_rank"]
+    known.loc["p0", "days"] = -0.2
+    with pytest.warns(cdimc.OddDataWarning) as caught:
+        assert cdimc.tl.survival(known, "days", "status")["log_rank"] == expected
+    notes = " ".join(str(note.message) for note in caught)
+    assert "takes `1:DECEASED` of column `status` for the event" in notes and "left out of survival: sample `p0`" in notes
+    assert {note.filename for note in caught} == {__file__}
+
+
 def test_two_columns_of_one_name_are_refused():
     known = pd.DataFrame({"cluster": list("aaabbb"), "days": [5, 8, 12, 3, 4, 4], "dead": [0, 1, 0, 1, 1, 1]})
     twice = pd.concat([known, known[["days"]]], axis="columns")

@@ -20,7 +20,7 @@ mod tables;
 #[pyo3::pymodule(name = "_cdimc")]
 mod module {
     #[pymodule_export]
-    use crate::clinical::compare;
+    use crate::clinical::{compare, text_advice};
     #[pymodule_export]
     use crate::command::command;
     #[pymodule_export]

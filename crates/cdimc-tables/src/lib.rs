@@ -39,6 +39,7 @@ pub mod datasets;
 #[cfg(feature = "files")]
 mod files;
 
+pub use checks::{advice_on_repeats, text_among_numbers};
 pub use error::TableError;
 #[cfg(feature = "files")]
 pub use files::{

@@ -45,10 +45,14 @@ views_of_experiments <- function(x) {
   lapply(names(x), function(name) {
     values <- view_of(t_assay(MultiAssayExperiment::experiments(x)[[name]]), name)
     of_assay <- map[as.character(map$assay) == name, ]
-    values$samples <- enc2utf8(as.character(of_assay$primary))[match(values$samples, of_assay$colname)]
+    columns <- values$samples
+    values$samples <- enc2utf8(as.character(of_assay$primary))[match(columns, of_assay$colname)]
     twice <- unique(values$samples[duplicated(values$samples)])
     if (length(twice)) {
-      refuse(sprintf("columns of %s of one patient", name), some(twice), "must be one; see mergeReplicates()")
+      two <- columns[which(values$samples == twice[1])[1:2]]
+      advice <- .Call(wrap__repeats_advice, two[1], two[2], columns)
+      rule <- "must be one: `%s` and `%s` are both of `%s`%s; mergeReplicates() takes the mean of repeats"
+      refuse(sprintf("columns of %s of one patient", name), some(twice), sprintf(rule, two[1], two[2], twice[1], advice))
     }
     values
   })
@@ -78,7 +82,8 @@ view_of <- function(x, name) {
   if (any(wide)) refuse(sprintf("%s, integer64", what), some(names(wide)[wide]), "must be made numbers by as.numeric()")
   if (is.data.frame(x)) {
     bad <- names(x)[!vapply(x, function(column) is.numeric(column) || is.logical(column), logical(1))]
-    if (length(bad)) refuse(sprintf("%s, columns that hold no numbers", what), some(bad), "must be left out")
+    rule <- "must be numbers, or row names if they name samples"
+    if (length(bad)) refuse(sprintf("%s, columns that hold no numbers", what), some(bad), with_advice(rule, x[bad]))
     # Data frames always have row names; automatic ones are dropped.
     given <- .row_names_info(x) > 0
     x <- as.matrix(x)
@@ -86,7 +91,7 @@ view_of <- function(x, name) {
   }
   if (is_sparse(x)) x <- as.matrix(x)
   if (!is.matrix(x)) refuse(what, class(x), "must be a matrix or a data frame")
-  if (!is.numeric(x) && !is.logical(x)) refuse(what, typeof(x), "must hold numbers")
+  if (!is.numeric(x) && !is.logical(x)) refuse(what, typeof(x), with_advice("must hold numbers", as.data.frame(x)))
   storage.mode(x) <- "double"
   # The engine reads names as UTF-8.
   utf8 <- function(names) if (!is.null(names)) enc2utf8(names)
@@ -94,6 +99,12 @@ view_of <- function(x, name) {
   # The engine rejects an empty id, but would read `NA` as text.
   if (anyNA(samples)) samples[is.na(samples)] <- ""
   list(name = enc2utf8(name), values = x, samples = samples, features = utf8(colnames(x)))
+}
+
+# Extends a rule by the engine's advice about columns of text.
+with_advice <- function(rule, columns) {
+  text <- lapply(columns, function(column) ifelse(is.na(column), "", enc2utf8(as.character(column))))
+  paste(c(rule, .Call(wrap__text_advice, enc2utf8(names(columns)), unname(text))), collapse = "; ")
 }
 
 # Takes columns without names in the order of the model.

@@ -1,10 +1,16 @@
-//! Finds forgotten ids, codes for "not measured", row numbers, and rows that are not samples.
+//! Finds forgotten ids, codes for "not measured", lost thousands, row numbers, and rows that are not samples.
 
+mod cell_styles;
 mod codes;
 mod forgotten_id;
 mod no_samples;
+mod repeats;
 
+#[cfg(feature = "files")]
+pub(crate) use cell_styles::CellStyles;
+pub use cell_styles::text_among_numbers;
 pub(crate) use forgotten_id::forgotten_id;
+pub use repeats::advice_on_repeats;
 
 use crate::Table;
 
@@ -13,7 +19,10 @@ const MIN_ROWS: usize = 10;
 
 /// Returns one line per finding.
 pub(crate) fn warnings(tables: &[Table]) -> Vec<String> {
-    let of_table = |t: usize| codes::warnings(tables, t).into_iter().chain(row_numbers(&tables[t]));
+    let of_table = |t: usize| {
+        let others = [cell_styles::lost_thousands(&tables[t]), row_numbers(&tables[t])];
+        codes::warnings(tables, t).into_iter().chain(others.into_iter().flatten())
+    };
     (0..tables.len()).flat_map(of_table).chain(no_samples::warnings(tables)).collect()
 }
 

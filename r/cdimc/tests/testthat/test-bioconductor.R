@@ -16,10 +16,13 @@ test_that("a MultiAssayExperiment uses its sample map", {
   expect_identical(fit$model, fit_of(data, 3)$model)
   expect_true(all(names(fit$cluster) %in% rownames(colData(experiment))))
   expect_identical(predict(fit, experiment), fit$cluster)
+  # Two columns of one patient: a normal tissue beside a tumor is no repeat.
   map$primary[2] <- map$primary[1]
-  expect_error(fit_of(MultiAssayExperiment(ExperimentList(assays), patients, map), 3), "must be one; see mergeReplicates",
-    class = "cdimc_error"
-  )
+  kinds <- c("rna-01A", "rna-11A")
+  colnames(assays$rna)[1:2] <- map$colname[1:2] <- paste0(map$primary[1], "-", kinds)
+  twice <- MultiAssayExperiment(ExperimentList(assays), patients, map)
+  condition <- expect_error(fit_of(twice, 3), "must be one: .* differ in `01A` and `11A`: if these are kinds", class = "cdimc_error")
+  expect_match(conditionMessage(condition), "--drop-samples '-11A$'", fixed = TRUE)
 })
 
 test_that("a SummarizedExperiment is one view, alone and in a list", {

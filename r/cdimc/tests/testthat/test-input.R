@@ -48,6 +48,37 @@ test_that("data other than tables of numbers are refused", {
   refused(fit_of(list(replace(views[[1]], 3, Inf)), 3), "values must be finite")
 })
 
+test_that("text among numbers is named as by the command", {
+  limits <- data.frame(id = paste0("p", 1:60), x = c("<LOD", 2:60), y = c(1:59, "<LOD"), z = 1:60)
+  refused(fit_of(list(a = limits[-1]), 3), "= x, y: .*; row 1, column `x`: `<LOD` is not a number; all else in columns `x`, `y` is numbers")
+  refused(fit_of(list(a = as.matrix(limits[-1])), 3), "character: must hold numbers; .* all else in columns `x`, `y` is numbers")
+  refused(fit_of(list(a = limits[c("id", "z")]), 3), "= id: must be numbers, or row names if they name samples")
+  minus <- data.frame(x = c("\u22121.5", 2:60))
+  refused(fit_of(list(a = minus), 3), "has a dash for a minus")
+})
+
+test_that("tables are checked as by the command", {
+  data <- made(60, 3, 0)
+  data$mask[] <- TRUE
+  views <- named(data)
+  warned <- function(rna, pattern) {
+    expect_warning(fit_of(list(rna = rna, protein = views$protein), 3), pattern, class = "cdimc_odd_data")
+  }
+  coded <- views$rna
+  coded[seq(1, 60, 7), 1:4] <- -999
+  warned(coded, "-999 is clustered on as a measurement")
+  warned(rbind(views$rna, Mean = colMeans(views$rna)), "`Mean` would be clustered as samples")
+  warned(cbind(views$rna, X = 1:60), "`X` numbers them")
+  upper <- views$rna
+  rownames(upper)[1:3] <- toupper(rownames(upper)[1:3])
+  warned(upper, "3 more would agree if written alike")
+  counts <- apply(views$rna, 2, rank) * 37
+  warned(ifelse(counts < 1000, counts, counts / 1000), "seems to be a mark of thousands")
+  numbered <- lapply(views[1:2], unname)
+  numbered <- Map(function(view, first) data.frame(view, patient = first + 1:60), numbered, c(1009, 1001))
+  refused(fit_of(numbered, 3), "column `patient` looks like an id and differs in the same rows")
+})
+
 test_that("views that do not go together are refused", {
   refused(fit_of(list(views[[1]], views[[2]][-1, ]), 3), "^rows = 60, 59: must be the same")
   with_names <- function(view, names) {

@@ -1,7 +1,6 @@
 //! Reads CSV and TSV, plain or gzipped: a header, an id column, numbers as R and spreadsheets write them.
 
 mod beginning;
-mod cell_styles;
 mod rows;
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! Reads the rows below the header.
 
-use super::cell_styles::CellStyles;
 use super::{Columns, Role};
+use crate::checks::CellStyles;
 use crate::error::Problem;
 use crate::files::{Budget, ReadOptions, is_missing};
 
@@ -99,7 +99,7 @@ impl<'a> Rows<'a> {
     /// Returns an error about texts in columns of numbers, for all columns at once, and if `typed`, about points that
     /// seem to group thousands.
     pub(super) fn check(&self, typed: bool) -> Result<(), Problem> {
-        let problem = self.styles.problem(&self.columns.names, self.first_line, typed);
+        let problem = self.styles.problem(&self.columns.names, Some(self.first_line), typed);
         problem.map_or(Ok(()), |problem| Err(Problem::Message(problem)))
     }
 

@@ -32,4 +32,5 @@ extendr_module! {
     use fit;
     use job;
     use model;
+    use tables;
 }

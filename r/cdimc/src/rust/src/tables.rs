@@ -4,7 +4,7 @@ use crate::text;
 use crate::value::{integers, matrix, or_null};
 use cdimc::core::Clustering;
 use cdimc::sample_table::{SampleTable, Values};
-use cdimc::tables::{FilledColumn, Joined, Table};
+use cdimc::tables::{FilledColumn, Joined, Table, advice_on_repeats, text_among_numbers};
 use extendr_api::prelude::*;
 use ndarray::{Array2, ShapeBuilder};
 
@@ -78,4 +78,25 @@ pub(crate) fn filled(columns: &[FilledColumn]) -> List {
     let names: Vec<&str> = columns.iter().map(|column| column.column.as_str()).collect();
     let cells: Vec<i32> = columns.iter().map(|column| column.n_cells as i32).collect();
     list!(view = views, column = names, n_cells = cells)
+}
+
+/// Returns what is wrong with columns of text in a table of numbers, and what to do; NULL if each cell is a number or
+/// empty.
+#[extendr]
+fn text_advice(names: Vec<String>, columns: List) -> Robj {
+    let columns: Vec<Vec<String>> =
+        columns.values().map(|column| column.as_string_vector().unwrap_or_default()).collect();
+    or_null(text_among_numbers(&names, &columns))
+}
+
+/// Returns advice about two names of one sample among the names of its view.
+#[extendr]
+fn repeats_advice(first: &str, second: &str, names: Vec<String>) -> String {
+    advice_on_repeats(first, second, &names)
+}
+
+extendr_module! {
+    mod tables;
+    fn text_advice;
+    fn repeats_advice;
 }

@@ -1,8 +1,8 @@
 //! Records how the cells of a table of numbers are written: texts, and points that may group thousands.
 
+use super::MIN_ROWS;
+use crate::Table;
 use crate::option_names::line_of_names;
-use regex::Regex;
-use std::sync::LazyLock;
 
 /// Largest number of texts of a column in a message.
 const MAX_SHOWN_TEXTS: usize = 8;
@@ -13,16 +13,9 @@ const MAX_SHOWN_COLUMNS: usize = 40;
 /// Factor of a group of three digits.
 const THOUSAND: f64 = 1000.0;
 
-/// Digits in groups of three with the same separator.
-static GROUPED: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let group = |separator: &str| format!("{separator}[0-9]{{3}}");
-    let groups: Vec<String> =
-        ["\\.", ",", "'", "\u{2019}", " ", "\u{a0}", "\u{202f}", "\u{2009}", "_"]
-            .iter()
-            .map(|separator| format!("({})+", group(separator)))
-            .collect();
-    Regex::new(&format!("^[+-]?[0-9]{{1,3}}({})([.,][0-9]+)?$", groups.join("|"))).ok()
-});
+/// Marks that group digits.
+const SEPARATORS: [char; 9] =
+    ['.', ',', '\'', '\u{2019}', ' ', '\u{a0}', '\u{202f}', '\u{2009}', '_'];
 
 /// Kind of a text that is not a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +49,7 @@ impl TextKind {
         let percent = text.strip_suffix('%').map(str::trim_end);
         if is_number(&text.replacen(',', ".", 1)) && text.contains(',') {
             Self::DecimalComma
-        } else if GROUPED.as_ref().is_some_and(|grouped| grouped.is_match(&text)) {
+        } else if is_grouped(&text) {
             Self::Grouped
         } else if percent.is_some_and(|number| is_number(&number.replacen(',', ".", 1))) {
             Self::Percent
@@ -70,6 +63,21 @@ impl TextKind {
             Self::Word
         }
     }
+}
+
+/// Returns whether a number has its digits in groups of three, all with the same separator, and perhaps decimals.
+fn is_grouped(text: &str) -> bool {
+    let text = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let Some(separator) = text.chars().find(|c| SEPARATORS.contains(c)) else { return false };
+    let is_decimal = |c: char| matches!(c, '.' | ',') && c != separator;
+    let (whole, decimals) = text.rsplit_once(is_decimal).unwrap_or((text, "0"));
+    let are_digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let is_group = |(place, group): (usize, &str)| {
+        are_digits(group) && if place == 0 { group.len() < 4 } else { group.len() == 3 }
+    };
+    whole.contains(separator)
+        && whole.split(separator).enumerate().all(is_group)
+        && are_digits(decimals)
 }
 
 /// Statistics of one column's cells.
@@ -92,7 +100,7 @@ struct Column {
 
 /// Statistics of all cells.
 #[derive(Debug)]
-pub(super) struct CellStyles {
+pub(crate) struct CellStyles {
     columns: Vec<Column>,
     /// Whether some number has more or fewer than three digits after the mark, so that the mark does not group.
     has_decimals: bool,
@@ -105,14 +113,14 @@ pub(super) struct CellStyles {
 }
 
 impl CellStyles {
-    pub(super) fn new(n_columns: usize) -> Self {
+    pub(crate) fn new(n_columns: usize) -> Self {
         let columns = vec![Column::default(); n_columns];
         let (has_decimals, plain, grouped, first) = (false, None, None, None);
         Self { columns, has_decimals, plain, grouped, first }
     }
 
     /// Records a cell that was read as `value`.
-    pub(super) fn number(&mut self, column: usize, text: &str, value: f64) {
+    pub(crate) fn number(&mut self, column: usize, text: &str, value: f64) {
         let of_column = &mut self.columns[column];
         of_column.n_numbers += 1;
         if self.has_decimals || value == 0.0 {
@@ -141,7 +149,7 @@ impl CellStyles {
     }
 
     /// Records a cell that is not a number; rows count from 1.
-    pub(super) fn text(&mut self, column: usize, row: usize, text: &str) {
+    pub(crate) fn text(&mut self, column: usize, row: usize, text: &str) {
         let text: String = text.chars().take(MAX_SHOWN_CHARACTERS).collect();
         let of_column = &mut self.columns[column];
         of_column.n_texts += 1;
@@ -155,9 +163,14 @@ impl CellStyles {
         }
     }
 
-    /// Returns one line about all columns `names`, or `None` if nothing is wrong. `line` is the line of the first row;
-    /// only `typed` numbers may have points that group thousands.
-    pub(super) fn problem(&self, names: &[String], line: u64, typed: bool) -> Option<String> {
+    /// Returns one line about all columns `names`, or `None` if nothing is wrong. `line` is the line of the first row
+    /// in a file; only `typed` numbers may have points that group thousands.
+    pub(crate) fn problem(
+        &self,
+        names: &[String],
+        line: Option<u64>,
+        typed: bool,
+    ) -> Option<String> {
         match &self.first {
             None if typed => self.grouping(names),
             None => None,
@@ -171,9 +184,20 @@ impl CellStyles {
         }
     }
 
-    /// Returns a message if points may group thousands: whole numbers in the same column are larger than numbers with
-    /// three digits after the point.
+    /// Returns a message if points may group thousands.
     fn grouping(&self, names: &[String]) -> Option<String> {
+        let (grouped, plain, columns) = self.grouped(names)?;
+        let mark = if grouped.contains(',') { ',' } else { '.' };
+        Some(format!(
+            "`{grouped}` would be read as a number below 1000, next to `{plain}`: in {columns} all numbers with `{mark}` \
+             have three digits behind it, so it seems to group thousands: write the numbers without it, or if it marks \
+             decimals, whole numbers with it too, as in `{plain}{mark}0`"
+        ))
+    }
+
+    /// Returns a number in groups, a whole number, and the columns where points may group thousands: whole numbers are
+    /// larger than numbers with three digits after the point.
+    fn grouped(&self, names: &[String]) -> Option<(&str, &str, String)> {
         let ((plain, true), grouped) = (self.plain.as_ref()?, self.grouped.as_ref()?) else {
             return None;
         };
@@ -188,18 +212,11 @@ impl CellStyles {
         if self.has_decimals || !self.columns.iter().any(is_likelier) {
             return None;
         }
-        let columns = self.named(names, is_mixed);
-        let mark = if grouped.contains(',') { ',' } else { '.' };
-        Some(format!(
-            "`{grouped}` would be read as a number below 1000, next to `{plain}`: in {} all numbers with `{mark}` have three \
-             digits behind it, so it seems to group thousands: write the numbers without it, or if it marks decimals, \
-             whole numbers with it too, as in `{plain}{mark}0`",
-            columns_listed(&columns)
-        ))
+        Some((grouped, plain, columns_listed(&self.named(names, is_mixed))))
     }
 
     /// Returns advice if the first row has text in most columns and numbers are below.
-    fn second_header(&self, line: u64) -> Option<String> {
+    fn second_header(&self, line: Option<u64>) -> Option<String> {
         let held = self.columns.iter().filter(|column| column.n_numbers + column.n_texts > 0);
         let is_above = |column: &&Column| {
             let is_word =
@@ -215,10 +232,11 @@ impl CellStyles {
         } else {
             String::new()
         };
+        let place = line.map_or_else(|| "it".into(), |line| format!("line {line} of the file"));
         (2 * n_above > n_held).then(|| {
             format!(
                 "row 1 holds text in {n_above} of {n_held} columns, and numbers are below: a second header, or a row of \
-                 units? delete line {line} of the file{words}"
+                 units? delete {place}{words}"
             )
         })
     }
@@ -302,6 +320,55 @@ impl CellStyles {
     }
 }
 
+/// Returns what is wrong with columns of text in a table of numbers and what to do, or `None` if each cell is a number
+/// or empty.
+pub fn text_among_numbers(names: &[String], columns: &[Vec<String>]) -> Option<String> {
+    let mut styles = CellStyles::new(columns.len());
+    for row in 0..columns.first().map_or(0, Vec::len) {
+        for (column, cells) in columns.iter().enumerate() {
+            let text = cells.get(row).map_or("", |cell| cell.trim());
+            match text.parse() {
+                Ok(value) => styles.number(column, text, value),
+                Err(_) if text.is_empty() => {}
+                Err(_) => styles.text(column, row + 1, text),
+            }
+        }
+    }
+    styles.problem(names, None, true)
+}
+
+/// Finds numbers whose mark of thousands was read as a decimal point: 1.082 next to 478.
+pub(super) fn lost_thousands(table: &Table) -> Option<String> {
+    let has = |holds: fn(f64) -> bool| table.values.find(|_, x| !x.is_nan() && holds(x)).is_some();
+    let has_longer = has(|x| (x * THOUSAND).round() / THOUSAND != x);
+    if has_longer || !has(|x| x.fract() != 0.0) || table.values.nrows() < MIN_ROWS {
+        return None;
+    }
+    let mut styles = CellStyles::new(table.features.len());
+    let (mut n_of_three, mut n_shorter, mut buffer) = (0, 0, Vec::new());
+    for i in 0..table.values.nrows() {
+        for (j, &x) in table.values.row(i, &mut buffer).iter().enumerate() {
+            if x.fract() == 0.0 {
+                styles.number(j, &x.to_string(), x);
+            } else if !x.is_nan() {
+                // Numbers lose zeros at their end.
+                let text = format!("{x:.3}");
+                *(if text.ends_with('0') { &mut n_shorter } else { &mut n_of_three }) += 1;
+                styles.number(j, &text, x);
+            }
+        }
+    }
+    // One zero in ten is expected.
+    let found = styles.grouped(&table.features).filter(|_| n_of_three >= 4 * n_shorter);
+    found.map(|(grouped, plain, columns)| {
+        format!(
+            "{}: {grouped} is clustered on next to {plain}: in {columns} all numbers have three decimals or none, so the \
+             decimal point seems to be a mark of thousands: read the file anew with it as such",
+            table.path.display()
+        )
+    })
+}
+
 fn columns_listed(names: &[&str]) -> String {
     let columns = if names.len() == 1 { "column" } else { "columns" };
     let shown: Vec<String> =
@@ -311,4 +378,47 @@ fn columns_listed(names: &[&str]) -> String {
         more => format!(" and {more} more"),
     };
     format!("{columns} {}{more}", shown.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::table;
+    use super::*;
+
+    #[test]
+    fn thousands_that_were_read_as_decimals_are_reported() {
+        let of = |number: fn(usize) -> f64| {
+            let other = move |i: usize| number(i + 13);
+            lost_thousands(&table("a", None, &[("x", &number), ("y", &other)]))
+        };
+        let thousands = |i: usize| {
+            let x = (180 + i * i * 97 % 2900) as f64;
+            if x < 1000.0 { x } else { x / 1000.0 }
+        };
+        let line = of(thousands).unwrap();
+        assert!(line.starts_with("a.csv: ") && line.contains("in columns `x`, `y` all"), "{line}");
+        assert_eq!(of(|i| (180 + i * i * 97 % 2900) as f64), None, "whole numbers");
+        assert_eq!(of(|i| (180 + i * i * 97 % 2900) as f64 / 1000.0), None, "below 1");
+        assert_eq!(of(|i| (1800 + i * i * 97 % 2900) as f64 / 1000.0), None, "decimals");
+        // Three digits are all that these are known to.
+        let rounded =
+            |i: usize| [1.23, 45.6, 789.0][i % 3] + (i / 3) as f64 * [0.01, 0.1, 1.0][i % 3];
+        assert_eq!(of(rounded), None);
+    }
+
+    #[test]
+    fn text_among_numbers_is_named_with_all_its_columns() {
+        let found = |columns: &[[&str; 4]]| {
+            let names: Vec<String> = (0..columns.len()).map(|j| format!("c{j}")).collect();
+            let cells = |column: &[&str; 4]| column.iter().map(|&cell| cell.to_owned()).collect();
+            text_among_numbers(&names, &columns.iter().map(cells).collect::<Vec<_>>())
+        };
+        let line = found(&[["1", "", "<LOD", "2"], ["<LOD", "7", " 3", "4"]]).unwrap();
+        assert!(line.starts_with("row 1, column `c1`: `<LOD` is not a number"), "{line}");
+        assert!(line.contains("all else in columns `c0`, `c1` is numbers"), "{line}");
+        let line = found(&[["log2", "1", "2", "3"], ["ng", "4", "5", "6"]]).unwrap();
+        assert!(line.contains("a second header, or a row of units? delete it"), "{line}");
+        assert!(found(&[["\u{2212}1", "2", "3", "4"]]).unwrap().contains("a dash for a minus"));
+        assert_eq!(found(&[["1", "2.5", "", " 3e4"]]), None);
+    }
 }
