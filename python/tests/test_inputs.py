@@ -234,12 +234,16 @@ def test_tables_are_checked_as_in_the_command(frames, quick):
     coded = first.copy()
     coded.iloc[::7, :4] = -999
     warned("-999 is clustered on as a measurement", table0=coded)
-    warned("`Mean`, `SD` would be clustered as samples", table0=pd.concat([first, first.agg(["mean", "std"]).set_axis(["Mean", "SD"])]))
+    summaries = first.agg(["mean", "std"]).set_axis(["Mean", "SD"])
+    warned("`Mean`, `SD` would be clustered as samples", table0=pd.concat([first, summaries]))
     warned("`Unnamed: 0` numbers them", table0=first.assign(**{"Unnamed: 0": range(len(first))}))
-    warned("more would agree if written alike", table0=first.rename(index=lambda name: name.upper() if name[-1] == "1" else name))
+    warned("named by dates, which spreadsheets make .*: `2-Sep`", table0=first.rename(columns={"v0f3": "2-Sep"}))
+    upper = first.rename(index=lambda name: name.upper() if name[-1] == "1" else name)
+    warned("more would agree if written alike", table0=upper)
     counts = (first.rank() * 37).round()
     warned("seems to be a mark of thousands", table0=counts.where(counts < 1000, counts / 1000))
-    rows = [frame.assign(patient=range(start, start + len(frame))).reset_index(drop=True) for start, frame in zip((1009, 1001), (first, second))]
+    rows = [frame.assign(patient=np.arange(len(frame)) + start) for frame, start in ((first, 1009), (second, 1001))]
+    rows = [frame.reset_index(drop=True) for frame in rows]
     with pytest.raises(ValueError, match="column `patient` looks like an id and differs in the same rows"):
         quick("concat").fit(rows)
 

@@ -1,6 +1,7 @@
 //! A view as a table, and the rules of every table.
 
 use crate::error::{Problem, TableError};
+use crate::spelling::is_made_date;
 use cdimc_data::Matrix;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -157,9 +158,15 @@ pub(crate) fn features_by_name(features: &[String]) -> Vec<(&str, Vec<usize>)> {
 
 /// Checks that no feature occurs twice; messages call the features `lines` of the file.
 pub(crate) fn check_features_once(table: &Table, lines: &'static str) -> Result<(), Problem> {
+    let mut dates = "";
     let repeated: Vec<String> = features_by_name(&table.features)
         .into_iter()
         .filter(|(_, places)| places.len() > 1)
+        .inspect(|(name, _)| {
+            if is_made_date(&name.to_lowercase()) {
+                dates = "; spreadsheets make such dates of MARCH1 and MARC1";
+            }
+        })
         .map(|(name, places)| {
             let places: Vec<String> = places.iter().map(|place| (place + 1).to_string()).collect();
             format!("`{name}` names {lines} {}", places.join(", "))
@@ -174,7 +181,7 @@ pub(crate) fn check_features_once(table: &Table, lines: &'static str) -> Result<
     };
     let shown = repeated[..repeated.len().min(MAX_SHOWN_NAMES)].join(", ");
     Err(Problem::Message(format!(
-        "{shown}{more}: a feature has a name of its own; --replicates first or mean makes one of each"
+        "{shown}{more}: a feature has a name of its own; --replicates first or mean makes one of each{dates}"
     )))
 }
 

@@ -45,20 +45,16 @@ impl TextKind {
 
     fn of(text: &str) -> Self {
         let is_number = |text: &str| text.parse::<f64>().is_ok();
-        let text = text.replace('\u{2212}', "-");
+        let text = text.replace(['\u{2212}', '\u{2013}', '\u{2014}', '\u{2010}', '\u{2011}'], "-");
         let percent = text.strip_suffix('%').map(str::trim_end);
-        if is_number(&text.replacen(',', ".", 1)) && text.contains(',') {
+        if is_number(&text) {
+            Self::Dash
+        } else if is_number(&text.replacen(',', ".", 1)) {
             Self::DecimalComma
         } else if is_grouped(&text) {
             Self::Grouped
         } else if percent.is_some_and(|number| is_number(&number.replacen(',', ".", 1))) {
             Self::Percent
-        } else if is_number(&text.replacen(
-            ['\u{2013}', '\u{2014}', '\u{2010}', '\u{2011}'],
-            "-",
-            1,
-        )) {
-            Self::Dash
         } else {
             Self::Word
         }
@@ -418,7 +414,7 @@ mod tests {
         assert!(line.contains("all else in columns `c0`, `c1` is numbers"), "{line}");
         let line = found(&[["log2", "1", "2", "3"], ["ng", "4", "5", "6"]]).unwrap();
         assert!(line.contains("a second header, or a row of units? delete it"), "{line}");
-        assert!(found(&[["\u{2212}1", "2", "3", "4"]]).unwrap().contains("a dash for a minus"));
+        assert!(found(&[["\u{2212}0.051", "2", "3", "4"]]).unwrap().contains("a dash for a minus"));
         assert_eq!(found(&[["1", "2.5", "", " 3e4"]]), None);
     }
 }

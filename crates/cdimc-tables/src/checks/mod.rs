@@ -1,4 +1,4 @@
-//! Finds forgotten ids, codes for "not measured", lost thousands, row numbers, and rows that are not samples.
+//! Finds forgotten ids, codes for "not measured", lost thousands, row numbers, dates for names, and rows that are not samples.
 
 mod cell_styles;
 mod codes;
@@ -13,6 +13,8 @@ pub(crate) use forgotten_id::forgotten_id;
 pub use repeats::advice_on_repeats;
 
 use crate::Table;
+use crate::error::listed;
+use crate::spelling::is_made_date;
 
 /// Tables with fewer rows give no evidence.
 const MIN_ROWS: usize = 10;
@@ -20,7 +22,9 @@ const MIN_ROWS: usize = 10;
 /// Returns one line per finding.
 pub(crate) fn warnings(tables: &[Table]) -> Vec<String> {
     let of_table = |t: usize| {
-        let others = [cell_styles::lost_thousands(&tables[t]), row_numbers(&tables[t])];
+        let table = &tables[t];
+        let others =
+            [cell_styles::lost_thousands(table), row_numbers(table), dates_for_names(table)];
         codes::warnings(tables, t).into_iter().chain(others.into_iter().flatten())
     };
     (0..tables.len()).flat_map(of_table).chain(no_samples::warnings(tables)).collect()
@@ -49,8 +53,22 @@ fn row_numbers(table: &Table) -> Option<String> {
         format!(
             "{}: the order of the rows is clustered on: {} numbers them; leave it out with --drop '{}'",
             table.path.display(),
-            crate::error::listed(&found),
+            listed(&found),
             found.join(",")
+        )
+    })
+}
+
+/// Finds feature names that a spreadsheet made dates of: `2-Sep` from SEPT2.
+fn dates_for_names(table: &Table) -> Option<String> {
+    let is_date = |name: &&String| is_made_date(&name.to_lowercase());
+    let dates: Vec<&String> = table.features.iter().filter(is_date).collect();
+    // If most names are dates, they are intended.
+    (!dates.is_empty() && 2 * dates.len() < table.features.len()).then(|| {
+        format!(
+            "{}: features are named by dates, which spreadsheets make of names such as SEPT2 and MARCH1: {}",
+            table.path.display(),
+            listed(dates)
         )
     })
 }
@@ -93,5 +111,18 @@ mod tests {
         assert!(line("index", &|i| (3 * i + 4) as f64).contains("`index` numbers them"));
         assert_eq!(line("hours", &|i| (3 * i) as f64), "");
         assert_eq!(line("index", &|i| (i * 7 % 30) as f64), "");
+    }
+    #[test]
+    fn gene_names_that_became_dates_are_reported() {
+        let line = |names: &[&str]| {
+            let features = names.iter().map(|&name| name.into()).collect();
+            dates_for_names(&Table { features, ..table("a", None, &[]) })
+        };
+        for date in ["2-Sep", "MAR-01", "2024-09-02"] {
+            let warning = line(&["TP53", date, "EGFR"]).unwrap();
+            assert!(warning.ends_with(&format!("SEPT2 and MARCH1: `{date}`")), "{warning}");
+        }
+        assert_eq!(line(&["SEPT2", "HLA-A", "12-LOX", "Sep-99x", "MAR-x2"]), None);
+        assert_eq!(line(&["1-Jan", "2-Jan", "x"]), None);
     }
 }

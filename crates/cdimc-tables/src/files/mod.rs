@@ -30,7 +30,6 @@ pub use source::ViewSource;
 pub use text::{Words, read_words};
 
 use crate::error::{Flaw, Problem, TableError, listed};
-use crate::spelling::is_made_date;
 use crate::table::{Table, check_cells, check_features_once, check_ids_once, check_name};
 use budget::Budget;
 use cdimc_data::Matrix;
@@ -119,9 +118,6 @@ fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Ve
             .values(&[WORDS_PER_NAME, rows.saturating_add(columns)])?;
         if table.features.is_empty() {
             table.features = numbered(n_columns);
-        }
-        if let Some(warning) = dates_for_names(&table.features) {
-            tracing::warn!("{}: {warning}", source.path.display());
         }
         leave_out(table, options);
         if table.features.is_empty() && !options.columns.is_empty() {
@@ -289,19 +285,6 @@ fn is_unnamed(name: &str) -> bool {
     name.is_empty() || name.strip_prefix("Unnamed: ").is_some_and(counts)
 }
 
-/// Returns a warning if some feature names are dates that a spreadsheet made from gene names: `2-Sep` from SEPT2.
-fn dates_for_names(names: &[String]) -> Option<String> {
-    let is_date = |name: &&String| is_made_date(&name.to_lowercase());
-    let dates: Vec<&str> = names.iter().filter(is_date).map(String::as_str).collect();
-    // If most names are dates, they are intended.
-    (!dates.is_empty() && 2 * dates.len() < names.len()).then(|| {
-        format!(
-            "features are named by dates, which spreadsheets make of names such as SEPT2 and MARCH1: {}",
-            listed(dates)
-        )
-    })
-}
-
 /// Returns a warning about columns that are left out because they have no name.
 fn warning_of_unnamed(columns: &[usize]) -> Option<String> {
     let numbers: Vec<String> = columns.iter().map(|column| (column + 1).to_string()).collect();
@@ -389,20 +372,6 @@ mod tests {
         transpose(&mut samples_in_columns).unwrap();
         assert!(check(&samples_in_columns).is_ok());
         assert!(!check(&table(vector(4))).unwrap_err().to_string().contains("--transposed"));
-    }
-
-    #[test]
-    fn gene_names_that_became_dates_are_reported() {
-        let names = |names: &[&str]| names.iter().map(|&name| name.into()).collect::<Vec<String>>();
-        for date in ["2-Sep", "MAR-01", "2024-09-02"] {
-            let warning = dates_for_names(&names(&["TP53", date, "EGFR"])).unwrap();
-            assert!(warning.ends_with(&format!("SEPT2 and MARCH1: `{date}`")), "{warning}");
-        }
-        assert_eq!(
-            dates_for_names(&names(&["SEPT2", "HLA-A", "12-LOX", "Sep-99x", "MAR-x2"])),
-            None
-        );
-        assert_eq!(dates_for_names(&names(&["1-Jan", "2-Jan", "x"])), None);
     }
 
     #[test]

@@ -69,6 +69,9 @@ test_that("tables are checked as by the command", {
   warned(coded, "-999 is clustered on as a measurement")
   warned(rbind(views$rna, Mean = colMeans(views$rna)), "`Mean` would be clustered as samples")
   warned(cbind(views$rna, X = 1:60), "`X` numbers them")
+  dates <- views$rna
+  colnames(dates)[3] <- "2-Sep"
+  warned(dates, "named by dates, which spreadsheets make .*: `2-Sep`")
   upper <- views$rna
   rownames(upper)[1:3] <- toupper(rownames(upper)[1:3])
   warned(upper, "3 more would agree if written alike")

@@ -103,6 +103,7 @@ fn every_error_names_the_row_or_column() {
         id=id :: a,b\n1,2\n :: rna.csv: no column `id`; there are: `a`, `b`$
         id=id :: id,b\nx,2\ny,3\nx,4\n :: rna.csv: id `x` is in row 1 and again in row 3: ids must be unique$
         - :: b,c,b\n1,2,3\n :: rna.csv: `b` names features 1, 3: a feature has
+        - :: 1-Mar,c,1-Mar\n1,2,3\n :: makes one of each; spreadsheets make such dates of MARCH1 and MARC1$
         id=id :: id,b,id\nx,2,1\n :: rna.csv: two columns are named `id`$
         id=id :: id,b\nx,2\nNA,3\n :: rna.csv: row 2 has no id$
         id=id :: id,a\nx,1\n,2\n :: row 2 has no id$
@@ -228,7 +229,7 @@ fn numbers_formatted_for_people_get_advice_that_keeps_their_columns() {
     let text = r#"
         id=id :: id;a;b\nx;1,5;2\ny;1.234;2\n :: `1,5` has a comma and `1.234` a point: one of them groups thousands
         id=id :: id;a\nx;1,234,567\n :: `1,234,567` is not a number
-        id=id :: id\ta\nx\t1,5\n :: else write it with a point, as in `1.5`
+        id=id :: id\ta\nx\t1,5\n :: else write a point, as in `1.5`
         id=id :: id\ta\nx\t1,620.8\ny\t531.7\n :: `1,620.8` in column `a` groups thousands
         id=id :: id\ta\nx\t1'620\ny\t531\n :: `1'620` in column `a` groups thousands
         id=id :: id\ta\nx\t1\u{202f}620,5\ny\t531,2\n :: `1\u{202f}620,5` in column `a` groups thousands
