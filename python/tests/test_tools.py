@@ -165,7 +165,7 @@ def test_notes_on_variables_are_warnings():
     with pytest.warns(cdimc.OddDataWarning) as caught:
         assert cdimc.tl.survival(known, "days", "status")["log_rank"] == expected
     notes = " ".join(str(note.message) for note in caught)
-    assert "takes `1:DECEASED` of column `status` for the event" in notes and "left out of survival: sample `p0`" in notes
+    assert "`1:DECEASED` of column `status` is the event" in notes and "left out of survival: sample `p0`" in notes
     assert {note.filename for note in caught} == {__file__}
 
 
