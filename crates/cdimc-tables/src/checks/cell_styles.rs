@@ -3,6 +3,7 @@
 use super::MIN_ROWS;
 use crate::Table;
 use crate::option_names::line_of_names;
+use std::collections::HashMap;
 
 /// Largest number of texts of a column in a message.
 const MAX_SHOWN_TEXTS: usize = 8;
@@ -342,9 +343,11 @@ pub(super) fn lost_thousands(table: &Table) -> Option<String> {
     }
     let mut styles = CellStyles::new(table.features.len());
     let (mut n_of_three, mut n_shorter, mut buffer) = (0, 0, Vec::new());
+    let mut whole: HashMap<u64, usize> = HashMap::new();
     for i in 0..table.values.nrows() {
         for (j, &x) in table.values.row(i, &mut buffer).iter().enumerate() {
             if x.fract() == 0.0 {
+                *whole.entry(x.to_bits()).or_default() += usize::from(x != 0.0);
                 styles.number(j, &x.to_string(), x);
             } else if !x.is_nan() {
                 // Numbers lose zeros at their end.
@@ -354,9 +357,10 @@ pub(super) fn lost_thousands(table: &Table) -> Option<String> {
             }
         }
     }
-    // One zero in ten is expected.
-    let found = styles.grouped(&table.features).filter(|_| n_of_three >= 4 * n_shorter);
-    found.map(|(grouped, plain, columns)| {
+    // One zero in ten is expected, and a value that makes up much of the whole numbers is a code, such as 999.
+    let has_code = whole.values().any(|n| 4 * n > whole.values().sum());
+    let is_likely = n_of_three >= 4 * n_shorter && !has_code;
+    styles.grouped(&table.features).filter(|_| is_likely).map(|(grouped, plain, columns)| {
         format!(
             "{}: {grouped} is clustered on next to {plain}: in {columns} all numbers have three decimals or none, so the \
              decimal point seems to be a mark of thousands: read the file anew with it as such",
@@ -396,6 +400,8 @@ mod tests {
         assert_eq!(of(|i| (180 + i * i * 97 % 2900) as f64), None, "whole numbers");
         assert_eq!(of(|i| (180 + i * i * 97 % 2900) as f64 / 1000.0), None, "below 1");
         assert_eq!(of(|i| (1800 + i * i * 97 % 2900) as f64 / 1000.0), None, "decimals");
+        let coded = |i: usize| [(1234 + i) as f64 / 1000.0, 999.0, 2.0][(i % 7 % 5) / 2];
+        assert_eq!(of(coded), None);
         // Three digits are all that these are known to.
         let rounded =
             |i: usize| [1.23, 45.6, 789.0][i % 3] + (i / 3) as f64 * [0.01, 0.1, 1.0][i % 3];
