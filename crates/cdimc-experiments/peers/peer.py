@@ -168,21 +168,13 @@ def finetune_epoch(network, optimizer, xs, w, slices, laps, centers, labels, sel
     return float(np.mean(losses))
 
 
-def setup(views, mask, order=None):
-    """Standardized views and the mask as tensors, and the graphs, in training order."""
+def setup(views, mask, order):
+    """Standardized views and the mask as tensors, in training order."""
     import torch
 
-    order = np.arange(len(mask)) if order is None else order
     present = mask[order]
     xs = [torch.from_numpy(standardized(x[order], present[:, v])) for v, x in enumerate(views)]
-    w = torch.from_numpy(present.astype(np.float32))
-    if case["ring"]:
-        graphs = [ring(present[:, v], case["neighbors"]) for v in range(len(views))]
-    else:
-        graphs = [
-            graph(geometry(x, mask[:, v])[order], present[:, v], case["neighbors"]) for v, x in enumerate(views)
-        ]
-    return xs, w, graphs
+    return xs, torch.from_numpy(present.astype(np.float32))
 
 
 def optimizers(network):
@@ -206,10 +198,11 @@ def epochs(stage):
     import torch
 
     torch.set_num_threads(case["threads"])
-    xs, w, graphs = setup(*read_views())
+    views, mask = read_views()
+    xs, w = setup(views, mask, slice(None))
     network = Network()
     slices = batches()
-    laps = laplacians(graphs, slices)
+    laps = laplacians([ring(mask[:, v], case["neighbors"]) for v in range(len(views))], slices)
     sgd, adam = optimizers(network)
     if stage == "pretrain":
         return timed(lambda: pretrain_epoch(network, sgd, xs, w, slices, laps), case["times"])
@@ -231,7 +224,9 @@ def whole_run():
     k = case["n_clusters"]
     together = np.hstack([geometry(x, mask[:, v]) for v, x in enumerate(views)])
     order = np.argsort(KMeans(k, n_init=20, random_state=0).fit_predict(together), kind="stable")
-    xs, w, graphs = setup(views, mask, order)
+    xs, w = setup(views, mask, order)
+    points = [geometry(x, mask[:, v])[order] for v, x in enumerate(views)]
+    graphs = [graph(x, mask[order, v], case["neighbors"]) for v, x in enumerate(points)]
     network = Network()
     slices = batches()
     laps = laplacians(graphs, slices)

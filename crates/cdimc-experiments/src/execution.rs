@@ -228,7 +228,7 @@ mod tests {
             "finetune": { "rounds": 3, "minimum-rounds": 3, "epochs-per-round": 1 },
         });
         let settings = crate::methods::configured(crate::methods::AUTHORS, settings).unwrap();
-        let checksum = source::facts("synthetic").unwrap().checksum;
+        let checksum = source::checksum(&source::load("synthetic").unwrap());
         Cell { method: "cdimc-net".into(), settings, checksum, ..crate::cell::tests::cell() }
     }
 

@@ -83,10 +83,3 @@ impl Command {
         }
     }
 }
-
-/// The arguments of a subcommand that these words give.
-#[cfg(test)]
-fn arguments_of<A: clap::Args>(words: &[&str]) -> A {
-    let command = A::augment_args(clap::Command::new("x").no_binary_name(true));
-    A::from_arg_matches(&command.get_matches_from(words)).expect("arguments")
-}

@@ -5,9 +5,9 @@ use crate::experiment::{Experiment, Variant, patterns, takes_rates};
 use crate::methods::{configured, recorded, reference, registered};
 use crate::selection::Selection;
 use crate::settings::{Setting, at, changed, has, keys, set};
-use crate::source::{self, Facts};
+use crate::source;
 use anyhow::{Result, bail, ensure};
-use cdimc_data::Seed;
+use cdimc_data::{Dataset, Seed};
 use serde_json::Value;
 use std::collections::HashSet;
 
@@ -41,20 +41,19 @@ pub(crate) fn cells(experiment: &Experiment, selection: &Selection) -> Result<Ve
     }
     let mut cells = Vec::new();
     for name in &datasets {
-        let facts = source::facts(name)?;
-        let n_clusters = facts.n_classes;
+        let dataset = source::load(name)?;
+        let n_clusters = dataset.n_classes();
         ensure!(n_clusters > 1, "data set {name}: has {n_clusters} classes, two are needed");
-        let of_data: Vec<(Cell, usize)> = rows
-            .iter()
-            .filter(|row| row.variant.is_for(name))
-            .map(|row| {
-                let own = experiment.repetitions_of(&row.variant);
-                let repetitions = selection.repetitions.unwrap_or(own);
-                Ok((row.cell(experiment, selection, &facts)?, repetitions))
-            })
-            .collect::<Result<_>>()?;
-        for pattern in rules.iter().flat_map(|rule| patterns(rule, &rates, facts.n_views)) {
-            for fold in folds(experiment, selection, &facts, &pattern)? {
+        let checksum = source::checksum(&dataset);
+        let mut of_data: Vec<(Cell, usize)> = Vec::new();
+        for row in rows.iter().filter(|row| row.variant.is_for(name)) {
+            let own = experiment.repetitions_of(&row.variant);
+            let cell = row.cell(experiment, selection, (&dataset, &checksum))?;
+            of_data.push((cell, selection.repetitions.unwrap_or(own)));
+        }
+        let n_views = dataset.n_views();
+        for pattern in rules.iter().flat_map(|rule| patterns(rule, &rates, n_views)) {
+            for fold in folds(experiment, selection, &dataset, &pattern)? {
                 for (cell, repetitions) in &of_data {
                     cells.extend((0..*repetitions).map(|repetition| {
                         let drawn = experiment.masks.filter(|_| fold.is_none());
@@ -84,12 +83,13 @@ pub(crate) fn cells(experiment: &Experiment, selection: &Selection) -> Result<Ve
 fn folds(
     experiment: &Experiment,
     selection: &Selection,
-    facts: &Facts,
+    dataset: &Dataset,
     pattern: &str,
 ) -> Result<Vec<Option<usize>>> {
     // An infeasible or misspelled pattern is refused here, before anything runs.
-    facts.draw(pattern, Seed::new(0))?;
-    let (name, given) = (&facts.name, source::n_folds(&facts.name, pattern)?);
+    source::mask(dataset, pattern, None, Seed::new(0))?;
+    let name = dataset.name();
+    let given = source::authors_masks(name, pattern)?.len();
     if given == 0 {
         let asked = !selection.fold.is_empty();
         ensure!(!asked, "fold: data set {name} brings no masks of its authors for {pattern}");
@@ -115,7 +115,12 @@ struct Row {
 
 impl Row {
     /// The row's cell on one data set; where it stands among masks and repetitions is for the caller to say.
-    fn cell(&self, experiment: &Experiment, selection: &Selection, facts: &Facts) -> Result<Cell> {
+    fn cell(
+        &self,
+        experiment: &Experiment,
+        selection: &Selection,
+        (dataset, checksum): (&Dataset, &str),
+    ) -> Result<Cell> {
         let variant = &self.variant;
         let mut settings = variant.settings.clone();
         for Setting { key, value } in &self.overrides {
@@ -129,14 +134,14 @@ impl Row {
         let overrides = overrides.map(ToString::to_string).collect();
         // The one setting whose range depends on the data is refused here too, before anything runs.
         if let Some(neighbors) = settings["neighbors"].as_u64() {
-            let n = facts.n_samples;
+            let n = dataset.n_samples();
             ensure!(neighbors < n as u64, "neighbors = {neighbors}: must be less than {n} samples");
         }
         Ok(Cell {
             experiment: experiment.name.clone(),
-            dataset: facts.name.clone(),
-            checksum: facts.checksum.clone(),
-            n_clusters: facts.n_classes,
+            dataset: dataset.name().to_owned(),
+            checksum: checksum.to_owned(),
+            n_clusters: dataset.n_classes(),
             pattern: String::new(),
             fold: None,
             mask: None,

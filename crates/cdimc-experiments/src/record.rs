@@ -10,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub(crate) const FORMAT: u64 = 2;
 
 /// What became of a cell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Status {
     /// The method gave labels and they were scored.
@@ -21,6 +21,7 @@ pub(crate) enum Status {
     /// samples are in one cluster.
     Unusable,
     /// The method failed or its process died.
+    #[default]
     Failed,
 }
 
@@ -34,7 +35,7 @@ pub(crate) struct Seconds {
 }
 
 /// What a worker found out about a cell.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Outcome {
     pub status: Status,
     /// Why a cell has no scores; for `bsv`, the view the truth chose.
@@ -53,15 +54,7 @@ pub(crate) struct Outcome {
 impl Outcome {
     /// A cell without scores.
     pub(crate) fn without_scores(status: Status, reason: impl Into<String>) -> Self {
-        Self {
-            status,
-            reason: Some(reason.into()),
-            scores: None,
-            missing_rates: Vec::new(),
-            curves: Vec::new(),
-            seconds: Seconds::default(),
-            peak_memory_bytes: None,
-        }
+        Self { status, reason: Some(reason.into()), ..Self::default() }
     }
 
     /// The values of a curve, where there is one of this name.

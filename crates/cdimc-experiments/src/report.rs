@@ -9,13 +9,12 @@ use crate::table::{Row, Summary, Table, counted, mebibytes, or_dash, reasons, st
 use crate::text::Grid;
 use anyhow::Result;
 use cdimc_data::write_whole;
-use cdimc_metrics::Scores;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
-/// Writes `report.md`, `table.csv` and the figures into the experiment's folder.
+/// Writes `report.md` and the figures into the experiment's folder.
 pub(crate) fn write(experiment: &Experiment, records: &[Record], folder: &Path) -> Result<()> {
     let published = Published::table()?;
     let mut text = format!("# {}\n\n{}\n", experiment.title, experiment.description);
@@ -42,8 +41,7 @@ pub(crate) fn write(experiment: &Experiment, records: &[Record], folder: &Path) 
     for (line, runs) in groups {
         writeln!(text, "- {runs} runs: {line}")?;
     }
-    write_whole(&folder.join("report.md"), text.as_bytes())?;
-    Ok(write_whole(&folder.join("table.csv"), &csv(records)?)?)
+    Ok(write_whole(&folder.join("report.md"), text.as_bytes())?)
 }
 
 /// The tables and remarks for a terminal.
@@ -97,42 +95,6 @@ fn heat_map<'a>(table: &Table<'a>) -> Option<HeatMap<'a>> {
         Some((at(across)?, at(down)?, row.percent("acc").map(|acc| acc.mean)))
     };
     Some(HeatMap { across, down, points: table.rows.iter().filter_map(point).collect() })
-}
-
-/// One line for each record.
-fn csv(records: &[Record]) -> Result<Vec<u8>> {
-    let mut csv = csv::Writer::from_writer(Vec::new());
-    let run = "dataset pattern fold label method overrides repetition seed status".split(' ');
-    let costs = "seconds stages peak_memory_bytes threads revision key".split(' ');
-    csv.write_record(run.chain(Scores::NAMES.iter().copied()).chain(costs))?;
-    let text = |value: Option<String>| value.unwrap_or_default();
-    for record in standing(records) {
-        let (cell, outcome) = (&record.cell, &record.outcome);
-        let mut fields = vec![
-            cell.dataset.clone(),
-            cell.pattern.clone(),
-            text(cell.fold.map(|fold| fold.to_string())),
-            methods::row(cell).into_owned(),
-            cell.method.clone(),
-            cell.overrides.join(" "),
-            cell.repetition.to_string(),
-            cell.seed.to_string(),
-            format!("{:?}", outcome.status).to_lowercase(),
-        ];
-        let score = |name: &&str| text(outcome.score(name).map(|score| score.to_string()));
-        fields.extend(Scores::NAMES.iter().map(score));
-        let stage = |(name, seconds): (&String, &f64)| format!("{name}={seconds:.4}");
-        fields.extend([
-            format!("{:.4}", outcome.seconds.total),
-            outcome.seconds.stages.iter().map(stage).collect::<Vec<_>>().join(" "),
-            text(outcome.peak_memory_bytes.map(|bytes| bytes.to_string())),
-            record.circumstances.threads.to_string(),
-            record.circumstances.revision.clone(),
-            record.key.clone(),
-        ]);
-        csv.write_record(fields)?;
-    }
-    csv.into_inner().map_err(|e| e.into_error().into())
 }
 
 /// Head and rows of a table as text cells, with the paper's numbers if it has some.

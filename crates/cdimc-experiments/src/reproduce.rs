@@ -7,7 +7,7 @@ use crate::record::{Record, Status};
 use crate::records::{self, Finished};
 use crate::runner::Runner;
 use crate::selection::Selection;
-use crate::{methods, plan, report, source, workspace};
+use crate::{plan, report, source, workspace};
 use anyhow::{Context, Result};
 use cdimc::{note, say};
 use std::collections::HashSet;
@@ -40,9 +40,6 @@ pub struct Arguments {
     /// Say what would run, and stop.
     #[arg(long)]
     dry_run: bool,
-    /// Print one JSON object for each finished cell and nothing else.
-    #[arg(long)]
-    json: bool,
 }
 
 /// Runs the command. The exit code is 1 if a cell failed.
@@ -81,12 +78,7 @@ fn run_experiment(
     if arguments.dry_run {
         for cell in cells {
             let state = if of(cell).is_some() { "recorded" } else { "to run" };
-            let line = format!("{state:8} {}", cell.title());
-            if arguments.json {
-                note!("{line}");
-            } else {
-                say!("{line}");
-            }
+            say!("{state:8} {}", cell.title());
         }
         return Ok(false);
     }
@@ -113,18 +105,12 @@ fn run_experiment(
         }
         // Of a run that was killed between its record and this.
         checkpoints.remove(&record.key);
-        if arguments.json {
-            print_json(record)?;
-        }
     }
     runner.run(left, &checkpoints, &mut |record| {
         records::append(&file, &record)?;
         // The next run resumes a cell whose process alone was killed.
         if record.outcome.status != Status::Failed {
             checkpoints.remove(&record.key);
-        }
-        if arguments.json {
-            print_json(&record)?;
         }
         done.push(record);
         Ok(())
@@ -137,14 +123,12 @@ fn run_experiment(
         all.extend(done.iter().cloned());
         report::write(experiment, &records::newest(all), &folder)?;
     }
-    if !arguments.json {
-        say!("{}", report::terminal(experiment, &done)?);
-        if arguments.selection.shard.is_none() {
-            say!("Report: {}", folder.join("report.md").display());
-        }
-        if experiment.name == "quickstart" {
-            say!("{}", what_else()?.trim_end());
-        }
+    say!("{}", report::terminal(experiment, &done)?);
+    if arguments.selection.shard.is_none() {
+        say!("Report: {}", folder.join("report.md").display());
+    }
+    if experiment.name == "quickstart" {
+        say!("{}", what_else()?.trim_end());
     }
     // Last, so that it is not missed behind a long table.
     let n = n_shipped(&experiment.name, &done)?;
@@ -183,20 +167,6 @@ fn known(out: &Path, experiment: &str, file: &Path) -> Result<Vec<Record>> {
     records::read_all(&paths)
 }
 
-/// One line of the `--json` output.
-fn print_json(record: &Record) -> Result<()> {
-    let (cell, outcome) = (&record.cell, &record.outcome);
-    let score = |name| outcome.score(name);
-    let line = serde_json::json!({
-        "dataset": cell.dataset, "pattern": cell.pattern, "method": methods::row(cell), "fold": cell.fold,
-        "repetition": cell.repetition, "seed": cell.seed, "status": outcome.status, "reason": outcome.reason,
-        "acc": score("acc"), "nmi": score("nmi"), "ari": score("ari"), "purity": score("purity"),
-        "seconds": outcome.seconds, "peak_memory_bytes": outcome.peak_memory_bytes,
-    });
-    say!("{line}");
-    Ok(())
-}
-
 /// Which other experiments the data at hand allow.
 fn what_else() -> Result<String> {
     let mut text = String::from("\nFurther experiments:\n");
@@ -216,6 +186,7 @@ fn what_else() -> Result<String> {
 mod tests {
     use super::*;
     use crate::record::tests::record;
+    use clap::{Args, FromArgMatches};
 
     /// Two rows of one method, the second under this label.
     fn experiment(label: &str) -> Experiment {
@@ -243,7 +214,9 @@ mod tests {
         let file = out.path().join("tiny/records.jsonl");
         std::fs::create_dir_all(out.path().join("tiny")).unwrap();
         let out = out.path().to_str().unwrap();
-        let arguments: Arguments = crate::arguments_of(&["--out", out]);
+        let command = Arguments::augment_args(clap::Command::new("x").no_binary_name(true));
+        let arguments =
+            Arguments::from_arg_matches(&command.get_matches_from(["--out", out])).unwrap();
         // As a run from the command line has left them, and as a row of another name.
         let mut cells = plan::cells(&experiment("old"), &arguments.selection).unwrap();
         cells[1].label = "concat".into();
@@ -265,12 +238,10 @@ mod tests {
                 let counting = &records::newest(written)[1].cell;
                 assert_eq!((counting.label.as_str(), counting.overrides.len()), (label, 0));
             }
-            let table = std::fs::read_to_string(file.with_file_name("table.csv")).unwrap();
-            assert_eq!(
-                table.lines().filter(|line| line.contains(&format!(",{label},"))).count(),
-                1
-            );
-            assert_eq!(table.lines().count(), 3, "{table}");
+            let report = std::fs::read_to_string(file.with_file_name("report.md")).unwrap();
+            let rows: Vec<&str> = report.lines().filter(|line| line.starts_with("| ")).collect();
+            assert_eq!(rows.len(), 2 + 2, "{report}");
+            assert!(rows[3].starts_with(&format!("| {label} | 1 |")), "{report}");
         }
     }
 }

@@ -7,7 +7,6 @@ use crate::record::{Circumstances, Record};
 use crate::worker;
 use anyhow::{Result, ensure};
 use std::collections::VecDeque;
-use std::io::IsTerminal;
 use std::sync::{Mutex, PoisonError};
 
 /// How many cells run at the same time, and with how many threads each.
@@ -41,22 +40,19 @@ impl Runner {
         keep: &mut (dyn FnMut(Record) -> Result<()> + Send),
     ) -> Result<()> {
         let lanes = self.jobs.min(cells.len());
-        let display = Display::new(cells.len(), lanes, std::io::stderr().is_terminal());
+        let display = Display::new(cells.len());
         let circumstances = Circumstances::here(self.threads, self.jobs);
         let shared = Mutex::new((VecDeque::from(cells), display, keep, Ok(())));
         let lock = || shared.lock().unwrap_or_else(PoisonError::into_inner);
-        let next = |lane: usize| {
-            let (queue, display, ..) = &mut *lock();
-            queue.pop_front().inspect(|cell| display.started(lane, cell))
-        };
-        let run_lane = |lane: usize| {
-            while let Some(cell) = next(lane) {
-                let report = &mut |progress| lock().1.progress(lane, &cell, &progress);
+        let next = || lock().0.pop_front();
+        let run_lane = || {
+            while let Some(cell) = next() {
+                let report = &mut |progress| lock().1.progress(&cell, &progress);
                 let outcome = worker::run(&cell, checkpoints, self.threads, report);
                 let (queue, display, keep, result) = &mut *lock();
                 let kept = outcome.and_then(|outcome| {
                     let record = Record::new(cell, outcome, circumstances.now());
-                    display.finished(lane, &record);
+                    display.finished(&record);
                     keep(record)
                 });
                 if kept.is_err() && result.is_ok() {
@@ -66,11 +62,9 @@ impl Runner {
             }
         };
         std::thread::scope(|scope| {
-            (0..lanes).for_each(|lane| _ = scope.spawn(move || run_lane(lane)));
+            (0..lanes).for_each(|_| _ = scope.spawn(run_lane));
         });
-        let (_, display, _, result) = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
-        display.end();
-        result
+        shared.into_inner().unwrap_or_else(PoisonError::into_inner).3
     }
 }
 

@@ -1,42 +1,13 @@
 //! Where an experiment's data sets and masks come from.
 
 use crate::workspace;
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use cdimc_data::{Dataset, MissingPattern, Seed, SyntheticViews, ViewMask};
-use cdimc_tables::datasets::Catalog;
+use cdimc_tables::datasets::{Catalog, Manifest};
 use sha2::{Digest, Sha256};
 
 /// The synthetic data sets, made from a fixed seed, with their numbers of views.
 const SYNTHETIC: &[(&str, usize)] = &[("synthetic", 3), ("synthetic-pair", 2)];
-
-/// What a plan has to know of a data set.
-pub(crate) struct Facts {
-    pub name: String,
-    pub n_samples: usize,
-    pub n_views: usize,
-    pub n_classes: usize,
-    /// SHA-256 of its values and labels, independent of the file format.
-    pub checksum: String,
-}
-
-impl Facts {
-    /// A mask of this pattern for the data set.
-    pub(crate) fn draw(&self, pattern: &str, seed: Seed) -> Result<ViewMask> {
-        Ok(pattern.parse::<MissingPattern>()?.mask(self.n_samples, self.n_views, seed)?)
-    }
-}
-
-/// The facts of the data set of this name.
-pub(crate) fn facts(name: &str) -> Result<Facts> {
-    let dataset = load(name)?;
-    Ok(Facts {
-        name: name.to_owned(),
-        n_samples: dataset.n_samples(),
-        n_views: dataset.n_views(),
-        n_classes: dataset.n_classes(),
-        checksum: checksum(&dataset),
-    })
-}
 
 /// The data set of this name.
 pub(crate) fn load(name: &str) -> Result<Dataset> {
@@ -49,16 +20,10 @@ pub(crate) fn load(name: &str) -> Result<Dataset> {
 /// Whether such a data set is known.
 pub(crate) fn check_name(name: &str) -> Result<()> {
     let catalog = catalog()?;
-    let known: Vec<&str> = catalog
-        .manifests()
-        .map(|manifest| manifest.name.as_str())
-        .chain(SYNTHETIC.iter().map(|&(name, _)| name))
-        .collect();
-    ensure!(
-        known.contains(&name),
-        "unknown data set `{name}`: must be one of {}",
-        known.join(", ")
-    );
+    let manifests = catalog.manifests().map(|manifest| manifest.name.as_str());
+    let known: Vec<&str> = manifests.chain(SYNTHETIC.iter().map(|&(name, _)| name)).collect();
+    let all = known.join(", ");
+    ensure!(known.contains(&name), "unknown data set `{name}`: must be one of {all}");
     Ok(())
 }
 
@@ -67,9 +32,14 @@ pub(crate) fn is_present(name: &str) -> bool {
     is_synthetic(name) || catalog().is_ok_and(|catalog| catalog.is_present(name).unwrap_or(false))
 }
 
-/// How many masks the data set's authors give for this pattern.
-pub(crate) fn n_folds(name: &str, pattern: &str) -> Result<usize> {
-    Ok(authors_masks(name, pattern)?.map_or(0, |masks| masks.len()))
+/// The masks that the data set's authors give for this pattern, which must have one rate for all views.
+pub(crate) fn authors_masks(name: &str, pattern: &str) -> Result<Vec<ViewMask>> {
+    match pattern.parse()? {
+        MissingPattern::PerView(rate) if !is_synthetic(name) => {
+            Ok(catalog()?.masks(name, rate)?.unwrap_or_default())
+        }
+        _ => Ok(Vec::new()),
+    }
 }
 
 /// Mask `fold` of the data set's authors, or one drawn from `seed`.
@@ -79,22 +49,13 @@ pub(crate) fn mask(
     fold: Option<usize>,
     seed: Seed,
 ) -> Result<ViewMask> {
+    let name = dataset.name();
     let Some(fold) = fold else {
         let pattern: MissingPattern = pattern.parse()?;
         return Ok(pattern.mask(dataset.n_samples(), dataset.n_views(), seed)?);
     };
-    match authors_masks(dataset.name(), pattern)?.unwrap_or_default().into_iter().nth(fold) {
-        Some(mask) => Ok(mask),
-        None => bail!("data set {}: has no fold {fold} for {pattern}", dataset.name()),
-    }
-}
-
-/// Returns the published masks, which exist for patterns with one rate for all views.
-fn authors_masks(name: &str, pattern: &str) -> Result<Option<Vec<ViewMask>>> {
-    match pattern.parse()? {
-        MissingPattern::PerView(rate) if !is_synthetic(name) => Ok(catalog()?.masks(name, rate)?),
-        _ => Ok(None),
-    }
+    let mask = authors_masks(name, pattern)?.into_iter().nth(fold);
+    mask.with_context(|| format!("data set {name}: has no fold {fold} for {pattern}"))
 }
 
 fn is_synthetic(name: &str) -> bool {
@@ -108,8 +69,12 @@ pub(crate) fn catalog() -> Result<Catalog> {
 
 /// Returns the catalog if it contains no name of generated data.
 fn checked(catalog: Catalog) -> Result<Catalog> {
-    if let Some(manifest) = catalog.manifests().find(|manifest| is_synthetic(&manifest.name)) {
-        bail!("manifest of `{0}`: must have another name, `{0}` are generated data", manifest.name);
+    for Manifest { name, .. } in catalog.manifests() {
+        let is_free = !is_synthetic(name);
+        ensure!(
+            is_free,
+            "manifest of `{name}`: must have another name, `{name}` are generated data"
+        );
     }
     Ok(catalog)
 }

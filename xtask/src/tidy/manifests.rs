@@ -34,7 +34,7 @@ const OWNED: &[(&str, &[&str])] = &[
     ("candle-nn", &["cdimc-nn", "cdimc-baselines"]),
     ("clap", &["cdimc", "cdimc-experiments", "xtask"]),
     ("anyhow", &["cdimc", "cdimc-experiments", "xtask"]),
-    ("indicatif", &["cdimc", "cdimc-experiments"]),
+    ("indicatif", &["cdimc"]),
     ("pyo3", &["cdimc-python"]),
     ("numpy", &["cdimc-python"]),
 ];

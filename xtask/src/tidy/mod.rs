@@ -75,41 +75,36 @@ fn texts(name: &str, text: &str, broken: &mut Vec<String>) {
     // `src/a.rs` lies one folder below its crate, which is how often it may go up.
     let depth = name.strip_prefix("crates/").map(|rest| rest.matches('/').count() - 1);
     for (i, line) in text.lines().enumerate() {
-        let at = || format!("{name}:{}", i + 1);
-        if is_rust || extension == "md" || extension == "toml" {
-            for folder in MACHINE_FOLDERS {
-                if line.contains(folder) {
-                    broken.push(format!("{}: names a folder of one machine", at()));
-                }
+        let mut flag = |what: &str| broken.push(format!("{name}:{}: {what}", i + 1));
+        if is_rust || ["md", "toml"].contains(&extension) {
+            if MACHINE_FOLDERS.iter().any(|folder| line.contains(folder)) {
+                flag("names a folder of one machine");
             }
             for (word, american) in words::british(line) {
-                if !QUOTED_BRITISH
-                    .iter()
-                    .any(|(file, known)| *file == name && [word.as_str(), "*"].contains(known))
-                {
-                    broken.push(format!("{}: {word} begins with {american} here", at()));
+                let is_quoted = |(file, known): &(&str, &str)| {
+                    *file == name && [word.as_str(), "*"].contains(known)
+                };
+                if !QUOTED_BRITISH.iter().any(is_quoted) {
+                    flag(&format!("{word} begins with {american} here"));
                 }
             }
             if line.trim_end() != line && extension != "md" {
-                broken.push(format!("{}: ends in blanks", at()));
+                flag("ends in blanks");
             }
         }
         if PROSE.contains(&extension) && name != "xtask/src/tidy/words.rs" {
-            let phrases = words::banned(line);
-            broken.extend(phrases.map(|phrase| format!("{}: `{phrase}`: not plain English", at())));
+            words::banned(line).for_each(|phrase| flag(&format!("`{phrase}`: not plain English")));
         }
         if is_rust && UNFINISHED.iter().any(|mark| line.contains(mark)) {
-            broken.push(format!("{}: marks unfinished work", at()));
+            flag("marks unfinished work");
         }
         let code = line.split("//").next().unwrap_or_default();
-        if is_rust
-            && code.contains(INCLUDE)
-            && depth.is_some_and(|d| code.matches("../").count() > d)
-        {
-            broken.push(format!("{}: includes a file from outside its crate", at()));
+        let is_above = |depth| code.contains(INCLUDE) && code.matches("../").count() > depth;
+        if is_rust && depth.is_some_and(is_above) {
+            flag("includes a file from outside its crate");
         }
         if library && PRINTING.iter().any(|mark| code.contains(mark)) {
-            broken.push(format!("{}: libraries do not print", at()));
+            flag("libraries do not print");
         }
     }
 }

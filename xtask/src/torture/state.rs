@@ -15,9 +15,6 @@ pub(super) const INTERRUPTED: &str = "interrupted run";
 const TIMED_FILES: [&str; 3] = ["run.json", "report.html", "comparison.csv"];
 /// Files of every run of `cdimc cluster`.
 const REQUIRED_FILES: [&str; 4] = ["labels.csv", "markers.csv", "report.html", "run.json"];
-/// Number of columns of `table.csv` before seconds and memory.
-const N_SCORE_COLUMNS: usize = 19;
-
 /// Returns the state of the output of a `cdimc` command, a file or a folder.
 pub(super) fn result(out: &Path) -> Result<State> {
     if out.is_file() {
@@ -54,18 +51,13 @@ pub(super) fn result(out: &Path) -> Result<State> {
     Ok(State::from([("run".to_owned(), bits)]))
 }
 
-/// Returns the state of a folder of `xtask reproduce`: scores by cell, the table, the report.
+/// Returns the state of a folder of `xtask reproduce`: scores by cell, and the report.
 pub(super) fn experiment(folder: &Path) -> Result<State> {
     let mut state = State::new();
     for (key, scores) in cdimc_experiments::scores_in(folder)? {
         let scores = serde_json::to_string(&scores)?;
         let known = state.insert(key, scores.clone());
         ensure!(known.is_none_or(|known| known == scores), "a cell has two scores");
-    }
-    if let Ok(table) = std::fs::read_to_string(folder.join("table.csv")) {
-        ensure!(table.ends_with('\n'), "table.csv is cut off");
-        let line = |line: &str| line.split(',').take(N_SCORE_COLUMNS).collect::<Vec<_>>().join(",");
-        state.insert("table.csv".into(), table.lines().map(line).collect::<Vec<_>>().join("\n"));
     }
     if let Ok(report) = std::fs::read_to_string(folder.join("report.md")) {
         ensure!(report.contains("\n## Runs\n"), "report.md is cut off");

@@ -47,8 +47,6 @@ pub(crate) struct Case {
     pub threads: usize,
     /// How often the task is done in the process.
     pub times: usize,
-    /// Whether a ring stands in for the neighbor graph.
-    pub ring: bool,
     pub batch_size: usize,
     pub neighbors: usize,
     pub alpha: f64,
@@ -98,7 +96,6 @@ impl Folder {
             n_clusters,
             threads,
             times: 1,
-            ring: false,
             batch_size: 128,
             neighbors: 10,
             alpha: 1e-3,

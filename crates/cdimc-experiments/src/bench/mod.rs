@@ -15,15 +15,16 @@ use crate::{process, source, workspace};
 use anyhow::{Context, Result, ensure};
 use case::{Case, Folder, Task};
 use cdimc::{note, say};
-use cdimc_data::{
-    Dataset, MissingPattern, Seed, SyntheticMap, SyntheticView, SyntheticViews, write_whole,
-};
+use cdimc_data::{Dataset, MissingPattern, Seed, SyntheticMap, SyntheticView, SyntheticViews};
 use serde::{Deserialize, Serialize};
 use sparse::Sizes;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 pub(crate) use ours::serve;
+
+/// The columns of the table.
+const HEAD: &str = "data | task | samples | missing | seconds | CPU | MiB | peer's seconds | CPU | MiB | ratio | agreement";
 
 /// Data sets for the growth of time and memory with the samples; their views are as wide as MNIST.
 const ONE_VIEW: &str = "synthetic 784";
@@ -47,9 +48,6 @@ pub struct Arguments {
     /// Threads of each.
     #[arg(long, value_name = "T", default_value_t = 1)]
     threads: usize,
-    /// Where the table goes [default: standard output alone].
-    #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
 }
 
 /// What one process measured.
@@ -96,16 +94,52 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     for (name, n) in [("rounds", arguments.rounds), ("threads", arguments.threads)] {
         ensure!(n > 0, "{name} = 0: must be at least 1");
     }
+    say!(
+        "# Benchmarks\n\n{} thread(s) each, the fastest of {} alternating processes (one for a task of minutes). CPU seconds \
+         are those of the whole process. A ratio above 1 means that we are faster. Agreement is the largest relative \
+         difference of losses, or that of inertia (below 0 ours is better).\n\n{}",
+        arguments.threads,
+        arguments.rounds,
+        Grid::new(HEAD).markdown().trim_end()
+    );
     let mut bench = Bench { arguments, lines: Vec::new() };
-    bench.on_handwritten()?;
-    for &n_samples in &arguments.samples {
-        bench.growth(n_samples)?;
+    let epochs = [Task::Pretrain, Task::Finetune];
+    let others = [Task::Run, Task::Neighbors, Task::Kmeans, Task::Predict, Task::Mixture];
+    let as_is = |_: &mut Case| Ok(());
+    let (name, load) = handwritten();
+    // Only the epochs depend on the missing rate in a way of their own.
+    for missing in [0.0, 0.3, 0.7] {
+        bench.measure_all(name, missing, &epochs, load, as_is)?;
     }
-    let sizes = Sizes { n_samples: 20_000, n_columns: 20_000, draws: 610, width: 30 };
-    bench.sparse_tables(Task::Sparse, sizes)?;
-    let sizes = Sizes { n_samples: 100_000, draws: 1020, width: 100, ..sizes };
-    bench.sparse_tables(Task::Atlas, sizes)?;
-    say!("{}", table(&bench.lines, arguments));
+    bench.measure_all(name, 0.3, &others, load, as_is)?;
+    for &n in &arguments.samples {
+        let twice = |case: &mut Case| {
+            case.times = 2;
+            Ok(())
+        };
+        bench.measure_all(TWO_VIEWS, 0.3, &epochs, || synthetic(n, &[784; 2]), twice)?;
+        bench.measure_all(ONE_VIEW, 0.0, &[Task::Neighbors], || synthetic(n, &[784]), twice)?;
+        let in_parts = |case: &mut Case| {
+            (case.n_samples, case.widths) = (n, vec![parts::WIDTH; 2]);
+            Ok(())
+        };
+        bench.measure_all("synthetic, in parts", 0.1, &[Task::Parts], drawn_later, in_parts)?;
+    }
+    let sparse = Sizes { n_samples: 20_000, n_columns: 20_000, draws: 610, width: 30 };
+    let atlas = Sizes { n_samples: 100_000, draws: 1020, width: 100, ..sparse };
+    for (task, sizes) in [(Task::Sparse, sparse), (Task::Atlas, atlas)] {
+        let in_tables = |case: &mut Case| {
+            (case.n_samples, case.n_clusters) = (sizes.n_samples, sparse::CLUSTERS);
+            case.widths = vec![sizes.n_columns, sizes.width];
+            sparse::write(&case.folder, sizes)
+        };
+        bench.measure_all("synthetic, sparse", 0.0, &[task], drawn_later, in_tables)?;
+    }
+    for task in [Task::Pretrain, Task::Finetune, Task::Neighbors] {
+        if let Some(words) = growth(&bench.lines, task) {
+            say!("\n{words}");
+        }
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -116,73 +150,32 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    fn wants(&self, task: Task) -> bool {
-        let is_on_request = matches!(task, Task::Atlas | Task::Parts);
+    /// Measures those of the tasks that are wanted, with this share of every view hidden.
+    fn measure_all(
+        &mut self,
+        name: &str,
+        missing: f64,
+        tasks: &[Task],
+        dataset: impl Fn() -> Result<Dataset>,
+        change: impl Fn(&mut Case) -> Result<()>,
+    ) -> Result<()> {
         let asked = &self.arguments.task;
-        asked.contains(&task) || (asked.is_empty() && !is_on_request)
-    }
-
-    /// The arrays of a data set with this share of every view hidden.
-    fn folder(&self, dataset: &Dataset, missing: f64) -> Result<Folder> {
+        let is_on_request = |task| matches!(task, Task::Atlas | Task::Parts);
+        let wants = |task| asked.contains(&task) || (asked.is_empty() && !is_on_request(task));
+        let tasks: Vec<Task> = tasks.iter().copied().filter(|&task| wants(task)).collect();
+        if tasks.is_empty() {
+            return Ok(());
+        }
+        let dataset = dataset()?;
         let mask = MissingPattern::PerView(missing);
         let mask = mask.mask(dataset.n_samples(), dataset.n_views(), Seed::new(0))?;
-        Folder::write(dataset, &mask, self.arguments.threads)
-    }
-
-    fn on_handwritten(&mut self) -> Result<()> {
-        let (name, dataset) = handwritten()?;
-        for missing in [0.0, 0.3, 0.7] {
-            let folder = self.folder(&dataset, missing)?;
-            // Only the epochs depend on the missing rate in a way of their own.
-            let of_every_rate = [Task::Pretrain, Task::Finetune];
-            let others = [Task::Run, Task::Neighbors, Task::Kmeans, Task::Predict, Task::Mixture];
-            let others = others.into_iter().filter(|_| missing == 0.3);
-            for task in of_every_rate.into_iter().chain(others) {
-                if self.wants(task) {
-                    self.measure(&name, missing, &folder.case(task))?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The tasks that grow with the samples, on views as wide as MNIST's.
-    fn growth(&mut self, n_samples: usize) -> Result<()> {
-        for task in [Task::Pretrain, Task::Finetune, Task::Neighbors, Task::Parts] {
-            if !self.wants(task) {
-                continue;
-            }
-            let (name, n_views, missing) = match task {
-                Task::Neighbors => (ONE_VIEW, 1, 0.0),
-                Task::Parts => ("synthetic, in parts", 2, 0.1),
-                _ => (TWO_VIEWS, 2, 0.3),
-            };
-            let is_drawn_later = task == Task::Parts;
-            let written = if is_drawn_later { 100 } else { n_samples };
-            let folder = self.folder(&wide(written, n_views)?, missing)?;
-            let mut case = Case { n_samples, ..folder.case(task) };
-            if is_drawn_later {
-                case.widths = vec![parts::WIDTH; 2];
-            } else {
-                // Growth is measured for an epoch. A ring replaces the neighbor graph, as its search is a separate task.
-                (case.ring, case.times) = (true, 2);
-            }
+        let folder = Folder::write(&dataset, &mask, self.arguments.threads)?;
+        for task in tasks {
+            let mut case = folder.case(task);
+            change(&mut case)?;
             self.measure(name, missing, &case)?;
         }
         Ok(())
-    }
-
-    /// The mixture from sparse and dense tables on disk to labels.
-    fn sparse_tables(&mut self, task: Task, sizes: Sizes) -> Result<()> {
-        if !self.wants(task) {
-            return Ok(());
-        }
-        let folder = self.folder(&wide(100, 2)?, 0.0)?;
-        let mut case = folder.case(task);
-        sparse::write(&case.folder, sizes)?;
-        (case.n_samples, case.n_clusters) = (sizes.n_samples, sparse::CLUSTERS);
-        case.widths = vec![sizes.n_columns, sizes.width];
-        self.measure("synthetic, sparse", 0.0, &case)
     }
 
     /// Measures ours and the peer's in turn, and adds a line.
@@ -205,12 +198,32 @@ impl Bench<'_> {
         };
         let (ours, peer) = (fastest(ours).context("nothing measured")?, fastest(theirs));
         let (dataset, n_samples) = (dataset.to_owned(), case.n_samples);
-        self.lines.push(Line { dataset, task: case.task, n_samples, missing, ours, peer });
-        // An interrupted command keeps its measurements.
-        match &self.arguments.out {
-            Some(out) => Ok(write_whole(out, table(&self.lines, self.arguments).as_bytes())?),
-            None => Ok(()),
-        }
+        let line = Line { dataset, task: case.task, n_samples, missing, ours, peer };
+        say!("| {} |", line.cells().join(" | "));
+        self.lines.push(line);
+        Ok(())
+    }
+}
+
+impl Line {
+    fn cells(&self) -> [String; 12] {
+        let (ours, peer) = (&self.ours, self.peer.as_ref());
+        let (seconds, theirs) = (ours.fastest(), peer.map(Measurement::fastest));
+        let agreement = peer.and_then(|peer| agreement(self.task, &ours.values, &peer.values));
+        [
+            self.dataset.clone(),
+            name(self.task),
+            self.n_samples.to_string(),
+            self.missing.to_string(),
+            format!("{seconds:.4}"),
+            or_dash(ours.cpu()),
+            or_dash(ours.mib()),
+            or_dash(theirs.map(|theirs| format!("{theirs:.4}"))),
+            or_dash(peer.and_then(Measurement::cpu)),
+            or_dash(peer.and_then(Measurement::mib)),
+            or_dash(theirs.map(|theirs| format!("{:.2}", theirs / seconds))),
+            or_dash(agreement),
+        ]
     }
 }
 
@@ -224,17 +237,16 @@ fn answer(command: &mut Command, case: &Case) -> Result<Measurement> {
 }
 
 /// Handwritten where it is at hand, or synthetic views of its widths.
-fn handwritten() -> Result<(String, Dataset)> {
+fn handwritten() -> (&'static str, fn() -> Result<Dataset>) {
     if source::is_present("handwritten") {
-        return Ok(("handwritten".into(), source::load("handwritten")?));
+        return ("handwritten", || source::load("handwritten"));
     }
-    let widths = [240, 76, 216, 47, 64];
-    Ok(("synthetic of handwritten's widths".into(), synthetic(2000, &widths)?))
+    ("synthetic of handwritten's widths", || synthetic(2000, &[240, 76, 216, 47, 64]))
 }
 
-/// Views as wide as MNIST's.
-fn wide(n_samples: usize, n_views: usize) -> Result<Dataset> {
-    synthetic(n_samples, &vec![784; n_views])
+/// In place of data that the measured process draws or reads by itself.
+fn drawn_later() -> Result<Dataset> {
+    synthetic(100, &[784; 2])
 }
 
 fn synthetic(n_samples: usize, widths: &[usize]) -> Result<Dataset> {
@@ -242,44 +254,6 @@ fn synthetic(n_samples: usize, widths: &[usize]) -> Result<Dataset> {
     let views = widths.iter().map(view).collect();
     let recipe = SyntheticViews { n_samples, n_clusters: 10, views, ..SyntheticViews::default() };
     Ok(recipe.generate(Seed::new(0))?)
-}
-
-/// The table as Markdown, and how costs grow.
-fn table(lines: &[Line], arguments: &Arguments) -> String {
-    let mut grid = Grid::new(
-        "data | task | samples | missing | seconds | CPU | MiB | peer's seconds | CPU | MiB | ratio | agreement",
-    );
-    let row = |line: &Line| {
-        let (ours, peer) = (&line.ours, line.peer.as_ref());
-        let (seconds, theirs) = (ours.fastest(), peer.map(Measurement::fastest));
-        vec![
-            line.dataset.clone(),
-            name(line.task),
-            line.n_samples.to_string(),
-            line.missing.to_string(),
-            format!("{seconds:.4}"),
-            or_dash(ours.cpu()),
-            or_dash(ours.mib()),
-            or_dash(theirs.map(|theirs| format!("{theirs:.4}"))),
-            or_dash(peer.and_then(Measurement::cpu)),
-            or_dash(peer.and_then(Measurement::mib)),
-            or_dash(theirs.map(|theirs| format!("{:.2}", theirs / seconds))),
-            or_dash(peer.and_then(|peer| agreement(line.task, &ours.values, &peer.values))),
-        ]
-    };
-    grid.rows = lines.iter().map(row).collect();
-    let mut text = format!(
-        "# Benchmarks\n\n{} thread(s) each, the fastest of {} alternating processes (one for a task of minutes). CPU seconds are \
-         those of the whole process. A ratio above 1 means that we are faster. Agreement is the largest relative \
-         difference of losses, or that of inertia (below 0 ours is better).\n\n{}\n",
-        arguments.threads,
-        arguments.rounds,
-        grid.markdown()
-    );
-    for task in [Task::Pretrain, Task::Finetune, Task::Neighbors] {
-        text += &growth(lines, task).unwrap_or_default();
-    }
-    text
 }
 
 /// With which power of the samples a task grows, from the fewest to the most samples.
@@ -294,7 +268,7 @@ fn growth(lines: &[Line], task: Task) -> Option<String> {
     let bytes = |of: &Measurement| of.peak_memory_bytes.unwrap_or(0) as f64;
     (ratio > 0.0).then(|| {
         format!(
-            "- {} from {} to {} samples: time grows with exponent {:.2}, memory with {:.2}.\n",
+            "- {} from {} to {} samples: time grows with exponent {:.2}, memory with {:.2}.",
             name(task),
             few.n_samples,
             many.n_samples,
@@ -344,8 +318,7 @@ mod tests {
             line(TWO_VIEWS, 2000, 1.0),
             line(TWO_VIEWS, 8000, 4.0),
         ];
-        let text = table(&lines, &crate::arguments_of(&[]));
-        let growth = "from 2000 to 8000 samples: time grows with exponent 1.00, memory with 0.00.";
-        assert!(text.contains(growth), "{text}");
+        let words = "- pretrain from 2000 to 8000 samples: time grows with exponent 1.00, memory with 0.00.";
+        assert_eq!(growth(&lines, Task::Pretrain).as_deref(), Some(words));
     }
 }

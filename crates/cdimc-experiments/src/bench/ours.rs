@@ -72,11 +72,7 @@ fn network(case: &Case) -> Result<Box<dyn Trainer>> {
     let (mut views, mut graphs) = (Vec::new(), Vec::new());
     for v in 0..data.n_views() {
         let (observed, values) = Standardizer::fit(&data, v)?.transform(&data, v, &rows)?;
-        graphs.push(if case.ring {
-            ring(case, &observed)?
-        } else {
-            graph(case, &data, v, &observed)?
-        });
+        graphs.push(ring(case, &observed)?);
         views.push(ObservedView { rows: observed, values });
     }
     drop(data);
@@ -87,13 +83,7 @@ fn network(case: &Case) -> Result<Box<dyn Trainer>> {
     Ok(trainer(Device::Cpu.engine(), Device::Cpu, data, weights)?)
 }
 
-fn graph(case: &Case, data: &MultiView, view: usize, observed: &[u32]) -> Result<KnnGraph> {
-    let rows: Vec<usize> = observed.iter().map(|&i| i as usize).collect();
-    let points = geometry_version(data, view, &rows);
-    Ok(KnnGraph::of_view(points.view(), observed, case.n_samples, case.neighbors, Search::Auto)?)
-}
-
-/// Every observed row joined with those that follow it.
+/// Every observed row joined with those that follow it, in place of a neighbor graph, whose search is another task.
 fn ring(case: &Case, observed: &[u32]) -> Result<KnnGraph> {
     let ahead = 1..=case.neighbors / 2;
     let edges = (0..observed.len()).flat_map(|i| {

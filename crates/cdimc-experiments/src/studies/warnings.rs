@@ -36,6 +36,8 @@ struct Kind {
     shares: &'static [f64],
     own_factor: f64,
     missing: f64,
+    /// Whether values are replaced by their exponentials.
+    is_skewed: bool,
     /// Whether the number of clusters is searched for.
     searched: bool,
 }
@@ -47,6 +49,7 @@ const SOUND: Kind = Kind {
     shares: &[1.0, 1.0, 1.0],
     own_factor: 0.0,
     missing: 0.3,
+    is_skewed: false,
     searched: false,
 };
 
@@ -102,18 +105,19 @@ fn searched(from: usize) -> Number {
 }
 
 /// The warnings about one draw of sound data.
-fn sound(kind: &Kind, change: fn(f64) -> f64, draw: u64) -> Result<Vec<Sign>> {
+fn sound(kind: &Kind, draw: u64) -> Result<Vec<Sign>> {
     let mut rng = Seed::new(draw).stream("sound").rng();
     let classes = kind.classes(&mut rng);
-    let views = kind.views(&classes, &mut rng).into_iter().map(|view| view.mapv(change)).collect();
+    let mut views = kind.views(&classes, &mut rng);
+    if kind.is_skewed {
+        views.iter_mut().for_each(|view| view.mapv_inplace(f64::exp));
+    }
     let joined = joined(views, kind.missing, &mut rng)?;
     let number = if kind.searched { searched(2) } else { Number::Known(kind.shares.len()) };
     let outcome = clustered(&joined, number, draw)?;
     Ok(outcome.warnings.iter().map(|warning| warning.sign).collect())
 }
 
-/// Name of a kind of sound data, how it is drawn, and what its values become.
-type Sound = (&'static str, Kind, fn(f64) -> f64);
 /// Name of a flaw, the warnings raised, and the warnings that count as a detection.
 type Flawed = (&'static str, Vec<Sign>, &'static [Sign]);
 
@@ -197,59 +201,54 @@ fn flawed(kind: &Kind, flaw: usize, draw: u64) -> Result<Flawed> {
 }
 
 /// Prints both tables.
-pub(super) fn run(arguments: &Arguments) -> Result<()> {
-    let n_draws = arguments.draws;
-    let kind = if arguments.new { NEW } else { SOUND };
+pub(super) fn run(&Arguments { draws, new }: &Arguments) -> Result<()> {
+    let kind = if new { NEW } else { SOUND };
     let mut n_missed = 0;
     for flaw in 0..N_FLAWS {
         let (mut missed, mut of) = (0, ("", &[][..]));
-        for draw in 0..n_draws {
+        for draw in 0..draws {
             let (name, found, expected) = flawed(&kind, flaw, draw)?;
             missed += u64::from(!expected.iter().any(|sign| found.contains(sign)));
             of = (name, expected);
         }
         n_missed += missed;
-        say!("| {} | {:?} | {missed} of {n_draws} |", of.0, of.1);
+        say!("| {} | {:?} | {missed} of {draws} |", of.0, of.1);
     }
-    say!("| all | | {n_missed} of {} |", N_FLAWS as u64 * n_draws);
-    let as_is = |x: f64| x;
-    let uneven: &[f64] =
-        if arguments.new { &[0.4, 0.25, 0.15, 0.1, 0.1] } else { &[0.6, 0.25, 0.15] };
-    let wide: &[usize] = &[300, 300];
-    let overlapping = Kind { distance: 0.75 * kind.distance, ..kind };
-    let kinds: [Sound; 12] = [
-        ("round clusters", kind, as_is),
-        ("nothing missing", Kind { missing: 0.0, ..kind }, as_is),
-        ("half missing", Kind { missing: 0.5, ..kind }, as_is),
-        ("two views", Kind { widths: &[12, 12], ..kind }, as_is),
-        ("60 samples", Kind { n_samples: 60, ..kind }, as_is),
-        ("uneven clusters", Kind { shares: uneven, ..kind }, as_is),
-        ("clusters that overlap", overlapping, as_is),
-        ("skewed columns", kind, f64::exp),
-        ("round clusters, `--k-range 2..8`", Kind { searched: true, ..kind }, as_is),
-        ("clusters that overlap, `--k-range 2..8`", Kind { searched: true, ..overlapping }, as_is),
-        ("300 columns a view", Kind { widths: wide, distance: 2.0 * kind.distance, ..kind }, as_is),
-        (
-            "a large factor of every view's own",
-            Kind { own_factor: 3.0, distance: 1.5 * kind.distance, ..kind },
-            as_is,
-        ),
+    say!("| all | | {n_missed} of {} |", N_FLAWS as u64 * draws);
+    let shares: &[f64] = if new { &[0.4, 0.25, 0.15, 0.1, 0.1] } else { &[0.6, 0.25, 0.15] };
+    let distance = kind.distance;
+    let overlapping = Kind { distance: 0.75 * distance, ..kind };
+    let wide = Kind { widths: &[300, 300], distance: 2.0 * distance, ..kind };
+    let with_factor = Kind { own_factor: 3.0, distance: 1.5 * distance, ..kind };
+    let kinds = [
+        ("round clusters", kind),
+        ("nothing missing", Kind { missing: 0.0, ..kind }),
+        ("half missing", Kind { missing: 0.5, ..kind }),
+        ("two views", Kind { widths: &[12, 12], ..kind }),
+        ("60 samples", Kind { n_samples: 60, ..kind }),
+        ("uneven clusters", Kind { shares, ..kind }),
+        ("clusters that overlap", overlapping),
+        ("skewed columns", Kind { is_skewed: true, ..kind }),
+        ("round clusters, `--k-range 2..8`", Kind { searched: true, ..kind }),
+        ("clusters that overlap, `--k-range 2..8`", Kind { searched: true, ..overlapping }),
+        ("300 columns a view", wide),
+        ("a large factor of every view's own", with_factor),
     ];
     let mut n_alarms = 0;
-    for (name, kind, change) in &kinds {
+    for (name, kind) in &kinds {
         let (mut alarms, mut named, mut signs) = (0, 0, Vec::new());
-        for draw in 0..n_draws {
-            let mut found = sound(kind, *change, draw)?;
+        for draw in 0..draws {
+            let mut found = sound(kind, draw)?;
             // Such a factor is there, so naming it is right.
-            let has_factor = kind.own_factor > 0.0;
-            named += u64::from(has_factor && found.contains(&Sign::OwnVariation));
-            found.retain(|&sign| !(has_factor && sign == Sign::OwnVariation));
+            let n = found.len();
+            found.retain(|&sign| kind.own_factor == 0.0 || sign != Sign::OwnVariation);
+            named += u64::from(found.len() < n);
             alarms += u64::from(!found.is_empty());
             signs.extend(found);
         }
         n_alarms += alarms;
-        say!("| {name} | {alarms} of {n_draws} | {signs:?} own factors named: {named} |");
+        say!("| {name} | {alarms} of {draws} | {signs:?} own factors named: {named} |");
     }
-    say!("| all | {n_alarms} of {} | |", kinds.len() as u64 * n_draws);
+    say!("| all | {n_alarms} of {} | |", kinds.len() as u64 * draws);
     Ok(())
 }
