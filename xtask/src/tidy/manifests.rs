@@ -5,53 +5,21 @@ use crate::cargo;
 use anyhow::{Context, Result};
 use cdimc_experiments::output;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Crates that every crate may use, as in the table of docs/architecture.md.
-const FLOORS: &[(&str, &str)] = &[
-    ("cdimc-metrics", ""),
-    ("cdimc-statistics", ""),
-    ("cdimc-data", ""),
-    ("cdimc-core", "data"),
-    ("cdimc-tables", "data"),
-    ("cdimc-graph", "core"),
-    ("cdimc-mixture", "data core"),
-    ("cdimc-nn", "data core graph"),
-    ("cdimc-cluster", "data core graph nn"),
-    ("cdimc-baselines", "data core graph nn"),
-    ("cdimc", "metrics statistics data core graph nn cluster mixture baselines tables"),
-    ("cdimc-python", "cdimc"),
-    ("cdimc-experiments", "metrics data core graph nn cluster baselines tables cdimc"),
-    ("xtask", "data cdimc experiments"),
-];
-
-/// Packages that only some crates may use.
-const OWNED: &[(&str, &[&str])] = &[
-    ("kiddo", &["cdimc-graph"]),
-    ("linfa", &["cdimc", "cdimc-core"]),
-    ("linfa-clustering", &["cdimc-core"]),
-    ("candle-core", &["cdimc-nn", "cdimc-baselines"]),
-    ("candle-nn", &["cdimc-nn", "cdimc-baselines"]),
-    ("clap", &["cdimc", "cdimc-experiments", "xtask"]),
-    ("anyhow", &["cdimc", "cdimc-experiments", "xtask"]),
-    ("indicatif", &["cdimc"]),
-    ("pyo3", &["cdimc-python"]),
-    ("numpy", &["cdimc-python"]),
-];
-
-/// Dependencies that no source names, with the reason.
-const UNNAMED: &[(&str, &str, &str)] = &[
-    ("cdimc", "approx", SHARED),
-    ("cdimc", "getrandom", SHARED),
-    ("cdimc", "num-complex", SHARED),
-    ("cdimc", "num-integer", SHARED),
-    ("cdimc-nn", "gemm", "with a feature that turns AVX-512 on inside candle's products"),
-];
-const SHARED: &str = "with the tests' features, so that all programs share what they compile";
+/// What `floors.toml` says of crates and packages, by their names.
+#[derive(serde::Deserialize)]
+struct Rules {
+    floors: BTreeMap<String, Vec<String>>,
+    owned: BTreeMap<String, Vec<String>>,
+    unnamed: BTreeMap<String, String>,
+}
 
 /// Checks the dependencies among own crates against the floors, owned packages against their owners, every dependency
 /// against the sources, and the modules of every crate for circles.
 pub(super) fn check(root: &Path, broken: &mut Vec<String>) -> Result<()> {
+    let rules: Rules = toml::from_str(include_str!("floors.toml"))?;
     let options = ["metadata", "--format-version", "1", "--no-deps", "--offline"];
     let metadata: Value = serde_json::from_str(&output(cargo().args(options))?)?;
     let packages = metadata["packages"].as_array().context("cargo metadata: no packages")?;
@@ -81,8 +49,7 @@ pub(super) fn check(root: &Path, broken: &mut Vec<String>) -> Result<()> {
             let (used, is_dev) = (text(&dependency["name"]), dependency["kind"] == "dev");
             let known = dependency["rename"].as_str().unwrap_or(&used).replace('-', "_");
             let is_named = names(&library, &known) || (is_dev && names(&tests, &known));
-            let is_exempt = |(by, what, _): &(&str, &str, &str)| *by == name && *what == used;
-            if !is_named && !UNNAMED.iter().any(is_exempt) {
+            if !is_named && !rules.unnamed.contains_key(&format!("{name} {used}")) {
                 broken.push(format!("{name} depends on {used} but does not use it"));
             }
             // Tests may use any crate.
@@ -91,14 +58,11 @@ pub(super) fn check(root: &Path, broken: &mut Vec<String>) -> Result<()> {
             }
             let own =
                 used.strip_prefix("cdimc").map(|rest| rest.strip_prefix('-').unwrap_or(&used));
-            let floor = FLOORS.iter().find(|(known, _)| *known == name);
-            let is_below = |own| floor.is_none_or(|(_, below)| below.split(' ').any(|b| b == own));
-            if !own.is_none_or(is_below) {
+            let floor = rules.floors.get(&name);
+            if own.is_some_and(|own| floor.is_some_and(|below| below.iter().all(|b| b != own))) {
                 broken.push(format!("{name} uses {used}: dependencies point down the floors only"));
             }
-            let owners = OWNED.iter().find(|(package, _)| *package == used);
-            if let Some((_, owners)) = owners.filter(|(_, owners)| !owners.contains(&name.as_str()))
-            {
+            if let Some(owners) = rules.owned.get(&used).filter(|owners| !owners.contains(&name)) {
                 broken.push(format!("{name} uses {used}: only {} may", owners.join(" and ")));
             }
         }
