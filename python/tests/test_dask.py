@@ -19,7 +19,7 @@ pd = pytest.importorskip("pandas")
 
 N = 600
 SIZES = (200, 90, 310)
-QUICK = {"n_clusters": 3, "starts": 4, "refined": 2, "random_state": 3}
+QUICK = {"n_clusters": 3, "starts": 4, "random_state": 3}
 
 
 @pytest.fixture(autouse=True)

@@ -34,8 +34,8 @@ def test_fields_of_packed_records_are_read_by_value(kind, quick):
     first = first.astype(kind)
     packed = np.zeros(60, dtype=[("id", "S3"), ("values", kind, first.shape[1])])
     packed["values"] = first
-    model = quick("t-mixture", starts=2, refined=1).fit([first, second])
-    again = quick("t-mixture", starts=2, refined=1).fit([packed["values"], second])
+    model = quick("t-mixture", starts=2).fit([first, second])
+    again = quick("t-mixture", starts=2).fit([packed["values"], second])
     assert np.array_equal(again.labels_, model.labels_)
     assert np.array_equal(model.impute([packed["values"][::-1], None])[0], first[::-1])
 
@@ -114,7 +114,7 @@ def test_a_sparse_matrix_gives_what_the_dense_one_gives(kind):
     other = rng.normal(np.arange(60)[:, None] % 3 == np.arange(4), 0.5)
     given = sparse.csr_matrix(values).asformat(kind)
     dense, model = (
-        cdimc.TMixture(3, starts=3, refined=1, random_state=0).fit([view, other]) for view in (values, given)
+        cdimc.TMixture(3, starts=3, random_state=0).fit([view, other]) for view in (values, given)
     )
     assert np.array_equal(model.labels_, dense.labels_)
     assert np.array_equal(model.predict_proba([given, other]), dense.predict_proba([values, other]))

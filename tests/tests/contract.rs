@@ -24,7 +24,7 @@ pub(crate) fn methods() -> Vec<Box<dyn Clusterer>> {
         ..CdimcNet::default()
     };
     let net = net.with_analysis(TMixture::default());
-    let mixture = TMixture { starts: 3, refined: 2, ..TMixture::default() };
+    let mixture = TMixture { starts: 3, ..TMixture::default() };
     let mut methods: Vec<Box<dyn Clusterer>> = vec![Box::new(mixture), Box::new(net)];
     for name in cdimc_baselines::NAMES {
         methods.push(cdimc_baselines::method(name, Value::Null).expect("a method by its name"));

@@ -10,15 +10,27 @@ use crate::model::components::Components;
 use crate::settings::TMixture;
 use cdimc_core::archive::Archive;
 use cdimc_core::{ClusterError, Clusterer};
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Content of a model file besides its arrays. Saved as JSON bytes in the array `description`, since the checksum
 /// is over numbers.
 #[derive(Serialize, Deserialize)]
 struct Description {
+    #[serde(deserialize_with = "known_settings")]
     settings: TMixture,
     findings: Findings,
     kinds: Vec<Kind>,
+}
+
+/// Settings of files that were saved when the mixture had them.
+const REMOVED_SETTINGS: [&str; 3] = ["refined", "tries", "rule"];
+
+/// Returns the settings without [`REMOVED_SETTINGS`].
+fn known_settings<'de, D: Deserializer<'de>>(deserializer: D) -> Result<TMixture, D::Error> {
+    let mut settings = serde_json::Map::deserialize(deserializer)?;
+    settings.retain(|name, _| !REMOVED_SETTINGS.contains(&name.as_str()));
+    serde_json::from_value(settings.into()).map_err(D::Error::custom)
 }
 
 impl MixtureModel {
@@ -220,7 +232,7 @@ mod tests {
         let views = SyntheticViews { n_samples: 90, ..SyntheticViews::default() };
         let views = views.generate(Seed::new(1)).unwrap().views().to_vec();
         let coordinates = Coordinates::Standard;
-        let settings = TMixture { coordinates, starts: 2, refined: 1, ..TMixture::default() };
+        let settings = TMixture { coordinates, starts: 2, ..TMixture::default() };
         let sds = |factor: f64| {
             let data = MultiView::from_nan_rows(views.iter().map(|x| x * factor).collect());
             let data = data.unwrap();

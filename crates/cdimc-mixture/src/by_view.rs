@@ -63,7 +63,7 @@ mod tests {
         let views =
             vec![view(|c| 5.0 * c as f64), view(|c| if c == 2 { 5.0 } else { 0.0 }), view(|_| 0.0)];
         let data = MultiView::from_nan_rows(views).unwrap();
-        let settings = TMixture { starts: 4, refined: 2, ..TMixture::default() };
+        let settings = TMixture { starts: 4, ..TMixture::default() };
         let fitted = settings.fit(&data, 3, Seed::new(1), &Silent).unwrap();
         let model = MixtureModel::from_bytes(&fitted.model.unwrap().to_bytes().unwrap()).unwrap();
         let contributions = model.findings.contributions.clone();

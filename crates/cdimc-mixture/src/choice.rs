@@ -136,7 +136,7 @@ fn best(
     }
     let Some(mut best) = best else { unreachable!("one kind at least is searched") };
     // Without shared information, the clusters are no evidence for any kind.
-    let shared = best.best(search.settings.rule).shared.information;
+    let shared = best.best().shared.information;
     let standard = Candidate { kind: Kind::Standard, ..first };
     let is_open = kinds.contains(&standard.kind) && best.candidate.kind != standard.kind;
     if is_open && shared < MIN_SHARED_NATS {
@@ -222,7 +222,7 @@ mod tests {
         let views = SyntheticViews { n_samples: 60, n_clusters, ..SyntheticViews::default() };
         let dataset = views.generate(Seed::new(1)).unwrap();
         let data = MultiView::from_nan_rows(dataset.views().to_vec()).unwrap();
-        let settings = TMixture { starts: 2, refined: 1, ..TMixture::default() };
+        let settings = TMixture { starts: 2, ..TMixture::default() };
         chosen_of(&settings, &data, n_clusters)
     }
 
@@ -302,12 +302,8 @@ mod tests {
             column[j] = 1e8;
         }
         let data = MultiView::from_nan_rows(views).unwrap();
-        let settings = TMixture {
-            coordinates: Coordinates::Ranks,
-            starts: 2,
-            refined: 1,
-            ..TMixture::default()
-        };
+        let settings =
+            TMixture { coordinates: Coordinates::Ranks, starts: 2, ..TMixture::default() };
         let projections = chosen_of(&settings, &data, 3).projections;
         assert!(projections.iter().all(|projection| projection.kind == Kind::Ranks));
     }
@@ -335,13 +331,8 @@ mod tests {
         let dataset = SyntheticViews { n_samples: 60, ..SyntheticViews::default() };
         let views = dataset.generate(Seed::new(1)).unwrap().views().to_vec();
         let data = MultiView::from_nan_rows(views).unwrap();
-        let settings = TMixture {
-            starts: 2,
-            refined: 1,
-            pooling: Some(7.0),
-            diagonal: Some(0.5),
-            ..TMixture::default()
-        };
+        let settings =
+            TMixture { starts: 2, pooling: Some(7.0), diagonal: Some(0.5), ..TMixture::default() };
         let choice = chosen_of(&settings, &data, 3);
         assert_eq!((choice.prior.kappa, choice.prior.diagonal), (7.0, 0.5));
     }

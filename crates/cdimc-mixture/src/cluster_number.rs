@@ -8,7 +8,7 @@ use crate::model::em::Em;
 use crate::model::passes::moments_of;
 use crate::observations::Observations;
 use crate::pilot::Views;
-use crate::search::{Effort, Search};
+use crate::search::{self, Search};
 use crate::settings::TMixture;
 use crate::watch::Watch;
 use cdimc_core::check::setting;
@@ -61,7 +61,7 @@ impl HeldOut {
 ///
 /// let dataset = SyntheticViews { n_samples: 300, ..SyntheticViews::default() }.generate(Seed::new(1))?;
 /// let data = dataset.observe(ViewMask::complete(300, dataset.n_views())?)?;
-/// let quick = TMixture { starts: 2, refined: 1, ..TMixture::default() };
+/// let quick = TMixture { starts: 2, ..TMixture::default() };
 /// let silent = Silent;
 /// let search = ClusterNumberSearch::new(&quick, &data, 7, Seed::new(1), &silent)?;
 /// let curve = (2..=7).map(|k| search.held_out(k, &silent)).collect::<Result<Vec<_>, _>>()?;
@@ -132,20 +132,16 @@ impl ClusterNumberSearch {
         n_clusters: usize,
         observer: &dyn Observer,
     ) -> Result<HeldOut, ClusterError> {
-        let effort = Effort {
-            starts: self.settings.starts.min(EFFORT.0),
-            refined: self.settings.refined.min(EFFORT.1),
-            tries: self.settings.tries,
-        };
+        let effort = (self.settings.starts.min(EFFORT.0), EFFORT.1);
         let Self { observations, prior, .. } = self;
         check_number(n_clusters, observations.n_samples)?;
         let seed = self.seed.stream("held out");
-        let search = Search { observations, prior: &self.prior, n_clusters, effort, seed };
+        let search = Search { observations, prior, n_clusters, effort, seed };
         let progress = |_: &'static str, _: usize, _: usize, loss| {
             observer.step("held out", n_clusters, self.largest, loss)
         };
-        let Some(found) = self.settings.rule.best(search.run(&progress)?) else {
-            unreachable!("`check` requires a refined start")
+        let Some(found) = search::best(search.run(&progress)?) else {
+            unreachable!("`check` requires a start")
         };
         // Fits of splits begin at the fit of all samples; ten of them cost less than one search.
         let of_split = |(seen, held_out): &(Vec<usize>, Vec<usize>)| {

@@ -289,8 +289,7 @@ pub(crate) mod tests {
                 (0..data.n_views()).map(|v| data.view(v).mapv(f64::exp)).collect();
             data = MultiView::new(positive, data.mask().clone()).unwrap();
         }
-        let settings =
-            TMixture { coordinates, starts: 2, refined: 1, dimensions: 5, ..TMixture::default() };
+        let settings = TMixture { coordinates, starts: 2, dimensions: 5, ..TMixture::default() };
         let fitted = settings.fit(&data, 3, Seed::new(1), &Silent).unwrap();
         let bytes = fitted.model.unwrap().to_bytes().unwrap();
         (MixtureModel::from_bytes(&bytes).unwrap(), data)

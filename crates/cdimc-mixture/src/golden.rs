@@ -9,8 +9,8 @@ use crate::model::em::{Em, Fit};
 use crate::model::passes::moments_of;
 use crate::observations::Observations;
 use crate::responsibilities::Responsibilities;
+use crate::search::Search;
 use crate::search::merge_split::Groups;
-use crate::search::{Effort, Search};
 use crate::watch::Watch;
 use approx::{assert_abs_diff_eq, assert_relative_eq};
 use cdimc_data::{MultiView, Seed, ViewMask};
@@ -137,7 +137,7 @@ fn groups_halves_and_shared_information_match_the_reference() {
         observations: &observations,
         prior: &PRIOR,
         n_clusters: 4,
-        effort: Effort { starts: 1, refined: 1, tries: 1 },
+        effort: (1, 1),
         seed: Seed::new(0),
     };
     let found =

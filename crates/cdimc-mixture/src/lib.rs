@@ -16,7 +16,7 @@ pub use crate::{
     permutation::SharedStructure,
     proposal::{Proposal, Supported, Vote, propose},
     scale::ColumnScale,
-    settings::{Coordinates, Rule, TMixture},
+    settings::{Coordinates, TMixture},
     sharing::{ViewAgreement, ViewSharing},
     stability::Stability,
 };

@@ -3,12 +3,12 @@
 use crate::fitted::FittedMixture;
 use crate::model::passes::expectation;
 use crate::responsibilities::Responsibilities;
-use crate::search::{Effort, Search};
+use crate::search::{self, Search, SearchState};
 use cdimc_core::{ClusterError, Model, Observer};
 use cdimc_data::Seed;
 use rand::seq::index::sample;
 
-/// Starts and refined starts of the search on the other views.
+/// Starts of the search on the other views, and how many run to the end of EM.
 const EFFORT: (usize, usize) = (4, 2);
 /// Minimum number of samples per cluster.
 const MIN_SAMPLES_PER_CLUSTER: usize = 2;
@@ -71,13 +71,15 @@ impl FittedMixture {
             observations: part.as_ref().unwrap_or(&others),
             prior: &self.model.prior(),
             n_clusters: k,
-            effort: Effort { starts: EFFORT.0, refined: EFFORT.1, tries: settings.tries },
+            effort: EFFORT,
             seed,
         };
         let report = |_: &'static str, _: usize, _: usize, loss| {
             observer.step("other views", v, n_views, loss)
         };
-        let Some(best) = settings.rule.best(search.run(&report)?) else {
+        let mut state = SearchState::default();
+        search.run_starts(&mut state, &report)?;
+        let Some(best) = search::best(state.into_optima()) else {
             unreachable!("one start is refined at least")
         };
         let mut responsibilities = Responsibilities::zeros(others.n_samples, k);
@@ -111,7 +113,7 @@ mod tests {
             views[v].row_mut(7).fill(f64::NAN);
         }
         let data = MultiView::from_nan_rows(views).unwrap();
-        let settings = TMixture { starts: 4, refined: 2, ..TMixture::default() };
+        let settings = TMixture { starts: 4, ..TMixture::default() };
         let fitted = settings.fit(&data, 2, Seed::new(1), &Silent).unwrap();
         let model = MixtureModel::from_bytes(&fitted.model.unwrap().to_bytes().unwrap()).unwrap();
         let model = model.fitted_to(&data).unwrap();

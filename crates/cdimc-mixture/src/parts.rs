@@ -304,7 +304,7 @@ mod tests {
     }
 
     fn settings() -> TMixture {
-        TMixture { starts: 4, refined: 2, search_samples: 400, ..TMixture::default() }
+        TMixture { starts: 4, search_samples: 400, ..TMixture::default() }
     }
 
     fn fitted(data: &MultiView) -> (Vec<usize>, MixtureModel) {

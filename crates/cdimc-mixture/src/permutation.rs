@@ -4,7 +4,7 @@ use crate::cluster_number::ClusterNumberSearch;
 use crate::criterion::shared_information_under;
 use crate::model::Mixture;
 use crate::observations::Observations;
-use crate::search::{Effort, Search, starts};
+use crate::search::{Search, starts};
 use crate::watch::Watch;
 use cdimc_core::{ClusterError, Observer};
 use cdimc_data::Seed;
@@ -86,12 +86,12 @@ impl ClusterNumberSearch {
             observer.step("permutations", 0, N_PERMUTATIONS, loss)
         };
         let watch = Watch::new(&report, "permutations", N_PERMUTATIONS, observations.n_samples);
-        let effort = Effort { starts: STARTS, refined: 0, tries: 0 };
         let most = self.largest.max(2);
         let mut numbers: Vec<usize> = CLUSTER_NUMBERS.iter().map(|&k| k.min(most)).collect();
         numbers.dedup();
         let of_number = |n_clusters: usize| {
-            let search = Search { observations, prior: &self.prior, n_clusters, effort, seed };
+            let search =
+                Search { observations, prior: &self.prior, n_clusters, effort: (STARTS, 0), seed };
             let mut most = f64::NEG_INFINITY;
             for start in 0..STARTS {
                 let start = starts::run_start(&search, start, &watch)?;
@@ -183,7 +183,7 @@ mod tests {
         let mask = MissingPattern::PerView(0.3).mask(n, views.len(), Seed::new(1)).unwrap();
         let data = MultiView::new(views, mask).unwrap();
         let silent = Silent;
-        let settings = TMixture { starts: 4, refined: 1, ..TMixture::default() };
+        let settings = TMixture { starts: 4, ..TMixture::default() };
         let search = ClusterNumberSearch::new(&settings, &data, 6, Seed::new(1), &silent).unwrap();
         search.shared_structure(&silent).unwrap().p_value
     }

@@ -7,14 +7,14 @@ use crate::folds::{held_out_log_likelihood, held_out_terms};
 use crate::model::Prior;
 use crate::model::em::Em;
 use crate::observations::Observations;
-use crate::search::{Effort, Optimum, Search, SearchState, starts};
-use crate::settings::{Rule, TMixture};
+use crate::search::{self, Optimum, Search, SearchState, starts};
+use crate::settings::TMixture;
 use crate::watch::{Progress, Watch};
 use cdimc_core::ClusterError;
 use cdimc_data::{MultiView, Seed};
 use rand::seq::SliceRandom;
 
-/// Starts and refined starts of a pilot search.
+/// Maximum number of starts and of refined starts of a pilot search.
 const EFFORT: (usize, usize) = (8, 2);
 /// Folds of the samples; each is held out once.
 const FOLDS: usize = 10;
@@ -117,7 +117,7 @@ impl PilotSearch<'_> {
                 rows[place] = row;
             }
         }
-        let best = &clusters.best(self.settings.rule).fit.responsibilities;
+        let best = &clusters.best().fit.responsibilities;
         let parts = (places.as_slice(), FOLDS);
         let shared_terms =
             held_out_terms(observations, &best.select(&rows), &coordinates.candidate.prior, parts);
@@ -156,11 +156,7 @@ impl PilotSearch<'_> {
 
     fn search<'b>(&self, observations: &'b Observations, prior: &'b Prior) -> Search<'b> {
         let Self { settings, n_clusters, seed, .. } = *self;
-        let effort = Effort {
-            starts: EFFORT.0.min(settings.starts),
-            refined: EFFORT.1.min(settings.refined),
-            tries: settings.tries,
-        };
+        let effort = (EFFORT.0.min(settings.starts), EFFORT.1);
         Search { observations, prior, n_clusters, effort, seed }
     }
 
@@ -174,7 +170,7 @@ impl PilotSearch<'_> {
         if let [prior] = priors {
             return Ok(*prior);
         }
-        let (found, observations) = (pilot.best(self.settings.rule), &pilot.observations);
+        let (found, observations) = (pilot.best(), &pilot.observations);
         let watch = Watch::new(self.progress, "shapes", priors.len(), observations.n_samples);
         let samples: Vec<usize> =
             self.shuffled(pilot.places.len()).into_iter().filter_map(|i| pilot.places[i]).collect();
@@ -207,8 +203,8 @@ pub(crate) struct Pilot {
 }
 
 impl Pilot {
-    pub(crate) fn best(&self, rule: Rule) -> &Optimum {
-        let Some(best) = rule.best(self.state.optima().collect()) else {
+    pub(crate) fn best(&self) -> &Optimum {
+        let Some(best) = search::best(self.state.optima()) else {
             unreachable!("every pilot has one start at least")
         };
         best

@@ -1,12 +1,9 @@
 //! Settings of the method.
 
 use crate::coordinates::Kind;
-use crate::criterion::min_equal;
 use crate::model::Prior;
-use crate::search::{Effort, Optimum};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::borrow::Borrow;
 
 /// One mixture over all views: every cluster is a multivariate t distribution in every view, a sample has
 /// one cluster, and missing views drop out of the likelihood.
@@ -41,14 +38,8 @@ pub struct TMixture {
     /// Share of the diagonal in the pooled scatter, in [0, 1]; 1 removes correlations. If absent, it is chosen by
     /// held-out likelihood.
     pub diagonal: Option<f64>,
-    /// Number of random starts.
+    /// Number of random starts; the likeliest half is refined by merge-and-split and repair.
     pub starts: usize,
-    /// Number of starts with the highest likelihood that are refined by merge-and-split and repair.
-    pub refined: usize,
-    /// Combinations of a merge and a split tried per round.
-    pub tries: usize,
-    /// Rule that selects the best of the refined starts.
-    pub rule: Rule,
     /// Maximum number of samples for the search, drawn at random; the final EM uses all samples.
     pub search_samples: usize,
 }
@@ -57,8 +48,6 @@ pub struct TMixture {
 const DIMENSIONS: usize = 20;
 const DEGREES_OF_FREEDOM: f64 = 5.0;
 const STARTS: usize = 16;
-const REFINED: usize = 8;
-const TRIES: usize = 4;
 const SEARCH_SAMPLES: usize = 20_000;
 
 impl Default for TMixture {
@@ -70,9 +59,6 @@ impl Default for TMixture {
             pooling: None,
             diagonal: None,
             starts: STARTS,
-            refined: REFINED,
-            tries: TRIES,
-            rule: Rule::default(),
             search_samples: SEARCH_SAMPLES,
         }
     }
@@ -112,38 +98,6 @@ impl Coordinates {
     }
 }
 
-/// Rule that selects the best refined start; `docs/notes/mixture.md` compares the rules.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum Rule {
-    /// Highest log-likelihood.
-    Likelihood,
-    /// Most shared information T.
-    SharedInformation,
-    /// Highest log-likelihood among starts whose T is nearly the largest. T prefers clusters common to the views
-    /// over shapes of one view; likelihood breaks near-ties.
-    #[default]
-    LikelihoodAmongMostShared,
-}
-
-impl Rule {
-    /// Returns the best of `found` by this rule; on a tie, the first.
-    pub(crate) fn best<F: Borrow<Optimum>>(self, found: Vec<F>) -> Option<F> {
-        let information = |found: &F| found.borrow().shared.information;
-        let most = found.iter().map(information).fold(f64::NEG_INFINITY, f64::max);
-        let least = match self {
-            Self::Likelihood => f64::NEG_INFINITY,
-            Self::SharedInformation => most,
-            Self::LikelihoodAmongMostShared => min_equal(most),
-        };
-        let likelihood = |found: &F| found.borrow().fit.log_likelihood;
-        let allowed = found.into_iter().filter(|found| information(found) >= least);
-        allowed
-            .reduce(|best, other| if likelihood(&other) > likelihood(&best) { other } else { best })
-    }
-}
-
 impl TMixture {
     /// Name of the method.
     pub const NAME: &'static str = crate::NAME;
@@ -160,7 +114,8 @@ impl TMixture {
         priors
     }
 
-    pub(crate) fn effort(&self) -> Effort {
-        Effort { starts: self.starts, refined: self.refined, tries: self.tries }
+    /// Returns the number of refined starts.
+    pub(crate) fn n_refined(&self) -> usize {
+        self.starts.div_ceil(2)
     }
 }

@@ -317,7 +317,7 @@ mod tests {
         let views = SyntheticViews { n_samples: 90, ..SyntheticViews::default() };
         let data = views.generate(Seed::new(1)).unwrap().views().to_vec();
         let data = MultiView::from_nan_rows(data).unwrap();
-        let settings = TMixture { dimensions: 2, starts: 2, refined: 1, ..TMixture::default() };
+        let settings = TMixture { dimensions: 2, starts: 2, ..TMixture::default() };
         let solution = settings.solve(&data, 3, Seed::new(1), &Silent).unwrap();
         let model = MixtureModel::new(settings, &data, &solution, 1.0).fitted_to(&data).unwrap();
         let agreement = model.agreement(Seed::new(1));

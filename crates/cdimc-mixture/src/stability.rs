@@ -6,7 +6,7 @@ use crate::fitted::{FittedMixture, MixtureModel};
 use crate::model::Prior;
 use crate::model::em::Em;
 use crate::model::passes::moments_of;
-use crate::search::{Effort, Optimum, Search};
+use crate::search::{self, Optimum, Search};
 use crate::watch::Watch;
 use cdimc_core::{ClusterError, Model, Observer};
 use cdimc_data::Seed;
@@ -79,13 +79,16 @@ impl FittedMixture {
             let fit = Em::new(&part, &prior, &watch).run(begin)?;
             let shared = shared_information(&part, &fit.responsibilities, &prior);
             let before = (fit.log_likelihood, shared);
-            let effort =
-                Effort { starts: EFFORT.0, refined: EFFORT.1, tries: model.settings.tries };
-            let seed = seed_of(b);
-            let search = Search { observations: &part, prior: &prior, n_clusters: k, effort, seed };
+            let search = Search {
+                observations: &part,
+                prior: &prior,
+                n_clusters: k,
+                effort: EFFORT,
+                seed: seed_of(b),
+            };
             let mut found = vec![Optimum { fit, shared }];
             found.extend(search.run(&report)?);
-            let Some(best) = model.settings.rule.best(found) else {
+            let Some(best) = search::best(found) else {
                 unreachable!("there is the fit that began from the model")
             };
             let is_afresh = (best.fit.log_likelihood, best.shared) != before;
@@ -234,7 +237,7 @@ mod tests {
         let n = dataset.n_samples();
         let mask = MissingPattern::PerView(0.3).mask(n, dataset.n_views(), Seed::new(1)).unwrap();
         let data = dataset.observe(mask).unwrap();
-        let settings = TMixture { starts: 4, refined: 2, ..TMixture::default() };
+        let settings = TMixture { starts: 4, ..TMixture::default() };
         let fitted = settings.fit(&data, k, Seed::new(3), &Silent).unwrap();
         let bytes = fitted.model.unwrap().to_bytes().unwrap();
         let model = MixtureModel::from_bytes(&bytes).unwrap();
@@ -263,7 +266,7 @@ mod tests {
         let answers = |i: usize, j: usize| f64::from(u8::from((i / (j + 1)).is_multiple_of(3)));
         let views = [4, 6].map(|d| Array2::from_shape_fn((120, d), |(i, j)| answers(i, j + d)));
         let data = MultiView::from_nan_rows(views.to_vec()).unwrap();
-        let settings = TMixture { starts: 4, refined: 2, ..TMixture::default() };
+        let settings = TMixture { starts: 4, ..TMixture::default() };
         let fitted = settings.fit(&data, 3, Seed::new(3), &Silent).unwrap();
         let bytes = fitted.model.as_ref().unwrap().to_bytes().unwrap();
         let again = settings.resume(&bytes, &data, &Silent).unwrap();

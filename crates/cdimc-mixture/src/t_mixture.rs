@@ -9,7 +9,7 @@ use crate::model::em::Em;
 use crate::model::passes::expectation;
 use crate::pilot::Views;
 use crate::responsibilities::Responsibilities;
-use crate::search::{Optimum, Search, starts};
+use crate::search::{self, Optimum, Search, starts};
 use crate::settings::TMixture;
 use crate::watch::Watch;
 use cdimc_core::check::{at_least_one, positive, setting};
@@ -44,17 +44,21 @@ impl TMixture {
         let views = Views::of(searched, data);
         let choice = choice::choose(self, &views, n_clusters, seed, observer)?;
         let prior = choice.prior;
-        let effort = self.effort();
-        let search =
-            Search { observations: &choice.observations, prior: &prior, n_clusters, effort, seed };
+        let search = Search {
+            observations: &choice.observations,
+            prior: &prior,
+            n_clusters,
+            effort: (self.starts, self.n_refined()),
+            seed,
+        };
         let progress = |stage, done, of, loss| observer.step(stage, done, of, loss);
         let mut state = choice.state;
         search.run_starts(&mut state, &progress)?;
         search.refine(&mut state, &progress)?;
         let found = state.into_optima();
         let refined = found.iter().map(|f| (f.fit.log_likelihood, f.shared)).collect();
-        let Some(Optimum { mut fit, shared }) = self.rule.best(found) else {
-            unreachable!("`check` requires a refined start")
+        let Some(Optimum { mut fit, shared }) = search::best(found) else {
+            unreachable!("`check` requires a start")
         };
         let (projections, evidence) = (choice.projections, choice.evidence);
         let solution = |observations, fit| Solution {
@@ -116,11 +120,7 @@ impl Clusterer for TMixture {
     }
 
     fn check(&self) -> Result<(), ClusterError> {
-        at_least_one(&[
-            ("dimensions", self.dimensions),
-            ("starts", self.starts),
-            ("refined", self.refined),
-        ])?;
+        at_least_one(&[("dimensions", self.dimensions), ("starts", self.starts)])?;
         let range = "must be positive and at most 1e6";
         setting("degrees-of-freedom", self.degrees_of_freedom, range, |&nu| {
             nu > 0.0 && nu <= MAX_DEGREES_OF_FREEDOM
@@ -204,7 +204,7 @@ impl Clusterer for TMixture {
         let copies = usize::from(searched < n) + usize::from(!data.mask().shares_samples());
         let copied = copies as f64 * values * searched / n;
         // Coordinates of the data and of every competing kind, sorted.
-        let held = 6.0 * coordinates + 3.0 * k * columns + (self.refined as f64 + 3.0) * n * k;
+        let held = 6.0 * coordinates + 3.0 * k * columns + (self.n_refined() as f64 + 3.0) * n * k;
         Some(Cost {
             bytes: 8.0 * (copied + held.max(coordinates + decomposed)),
             operations: iteration * (SEARCH_OPERATIONS * searched / n + EM_OPERATIONS),
@@ -242,7 +242,7 @@ mod tests {
     }
 
     fn quick() -> TMixture {
-        TMixture { starts: 4, refined: 2, ..TMixture::default() }
+        TMixture { starts: 4, ..TMixture::default() }
     }
 
     fn fitted(data: &MultiView) -> (Clustering, MixtureModel) {

@@ -117,7 +117,7 @@ mod tests {
         let views = SyntheticViews { n_samples: 90, ..SyntheticViews::default() };
         let views = views.generate(Seed::new(1)).unwrap().views().to_vec();
         let data = MultiView::from_nan_rows(views).unwrap();
-        let settings = TMixture { starts: 2, refined: 1, ..TMixture::default() };
+        let settings = TMixture { starts: 2, ..TMixture::default() };
         let size = AnalysisSize { n_clusters: 4, max_width: settings.dimensions };
         let silent = Silent;
         let found = settings.coordinates(&data, size, Seed::new(1), &silent).unwrap();

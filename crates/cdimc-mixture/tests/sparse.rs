@@ -43,7 +43,7 @@ fn a_sparse_view_gives_the_bits_of_the_dense_one() {
     let [dense, sparse] = counts(210, 60);
     let (dense, sparse) = (samples(dense), samples(sparse));
     for coordinates in [Coordinates::Auto, Coordinates::Ranks, Coordinates::Centered] {
-        let settings = TMixture { coordinates, starts: 3, refined: 1, ..TMixture::default() };
+        let settings = TMixture { coordinates, starts: 3, ..TMixture::default() };
         let (one, other) = (fitted(&settings, &dense), fitted(&settings, &sparse));
         assert!(one.clustering == other.clustering, "{coordinates:?}");
         let (one, other) = (one.model.expect("a model"), other.model.expect("a model"));
@@ -60,7 +60,7 @@ fn zeros_that_are_left_out_of_wide_sums_change_no_cluster() {
     let [dense, sparse] = counts(150, 3100);
     let (dense, sparse) = (samples(dense), samples(sparse));
     for coordinates in [Coordinates::Unit, Coordinates::Standard, Coordinates::Centered] {
-        let settings = TMixture { coordinates, starts: 3, refined: 1, ..TMixture::default() };
+        let settings = TMixture { coordinates, starts: 2, ..TMixture::default() };
         let (one, other) = (fitted(&settings, &dense), fitted(&settings, &sparse));
         assert_eq!(one.clustering.labels, other.clustering.labels, "{coordinates:?}");
         let probabilities = |fitted: &Fitted| fitted.clustering.probabilities.clone();

@@ -339,7 +339,7 @@ mod tests {
             })
         };
         let data = MultiView::from_nan_rows(vec![view(0..13), view(12..24)]).unwrap();
-        let settings = cdimc_mixture::TMixture { starts: 2, refined: 1, ..Default::default() };
+        let settings = cdimc_mixture::TMixture { starts: 2, ..Default::default() };
         let (seed, silent) = (Seed::new(1), Silent);
         let fitted = settings.fit(&data, 2, seed, &silent).unwrap();
         let model = MixtureModel::from_bytes(&fitted.model.unwrap().to_bytes().unwrap()).unwrap();

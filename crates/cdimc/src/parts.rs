@@ -382,7 +382,7 @@ mod tests {
     }
 
     fn method() -> TMixture {
-        TMixture { starts: 4, refined: 2, search_samples: 300, ..TMixture::default() }
+        TMixture { starts: 4, search_samples: 300, ..TMixture::default() }
     }
 
     fn fitted(parts: &InMemory) -> (NamedModel, Joined) {

@@ -87,7 +87,7 @@ fn write_the_corpora() {
     let (model, _) = training.finish().expect("a model");
     let named = NamedModel::from_bytes(&cdimc_core::Model::to_bytes(&model).expect("bytes"));
     write("model", "cdimc-net", named.and_then(|named| named.to_bytes()).expect("bytes"));
-    let mixture = TMixture { starts: 2, refined: 1, ..TMixture::default() };
+    let mixture = TMixture { starts: 2, ..TMixture::default() };
     let fitted = mixture.fit(&models::trained_on(), 2, Seed::new(1), &Silent);
     let model = fitted.expect("a fit").model.expect("a model");
     let named = NamedModel::from_bytes(&model.to_bytes().expect("bytes"));

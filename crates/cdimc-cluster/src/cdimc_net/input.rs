@@ -238,7 +238,7 @@ mod tests {
         let views = SyntheticViews { n_samples: 120, ..SyntheticViews::default() };
         let data = views.generate(Seed::new(1)).unwrap();
         let data = MultiView::from_nan_rows(data.views().to_vec()).unwrap();
-        let pilot = TMixture { starts: 2, refined: 1, ..TMixture::default() };
+        let pilot = TMixture { starts: 2, ..TMixture::default() };
         let silent = Silent;
         let size = AnalysisSize { n_clusters: 3, max_width: 20 };
         let coordinates = pilot.coordinates(&data, size, Seed::new(1), &silent).unwrap();

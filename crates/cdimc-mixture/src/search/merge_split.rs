@@ -12,6 +12,8 @@ use crate::watch::Watch;
 use cdimc_core::{ClusterError, KMeans};
 use cdimc_data::Seed;
 
+/// Moves per round that get full EM.
+const TRIES: usize = 4;
 /// Minimum number of samples of a cluster that is split.
 const MIN_SAMPLES: usize = 10;
 /// Share of each sample that is spread over all clusters before EM.
@@ -50,7 +52,7 @@ pub(crate) fn improve(
             }
         }
         moves.sort_by(|x, y| y.0.total_cmp(&x.0));
-        let moves = moves.into_iter().take(search.effort.tries).map(|(_, split, a, b)| {
+        let moves = moves.into_iter().take(TRIES).map(|(_, split, a, b)| {
             let moved = split.merged(&fit.responsibilities, a, b);
             moments_of(search.observations, &moved).mixed_with_uniform(SMOOTHING)
         });

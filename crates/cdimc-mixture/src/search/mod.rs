@@ -14,15 +14,7 @@ use cdimc_core::ClusterError;
 use cdimc_data::Seed;
 use rayon::prelude::*;
 use starts::Start;
-
-/// Effort of a search.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Effort {
-    pub(crate) starts: usize,
-    pub(crate) refined: usize,
-    /// Combinations of a split and a merge tried per round.
-    pub(crate) tries: usize,
-}
+use std::borrow::Borrow;
 
 /// Maximum number of alternations of merge-and-split and repair.
 const MAX_CYCLES: u64 = 3;
@@ -42,7 +34,8 @@ pub(crate) struct Search<'a> {
     pub(crate) observations: &'a Observations,
     pub(crate) prior: &'a Prior,
     pub(crate) n_clusters: usize,
-    pub(crate) effort: Effort,
+    /// Number of starts, and of the likeliest that are refined.
+    pub(crate) effort: (usize, usize),
     pub(crate) seed: Seed,
 }
 
@@ -74,6 +67,18 @@ impl SearchState {
     }
 }
 
+/// Returns the optimum with the highest log-likelihood among those whose T is nearly the largest; on a tie, the first.
+///
+/// T prefers clusters common to the views over shapes of one view; likelihood breaks near-ties.
+pub(crate) fn best<F: Borrow<Optimum>>(found: impl IntoIterator<Item = F>) -> Option<F> {
+    let found: Vec<F> = found.into_iter().collect();
+    let information = |found: &F| found.borrow().shared.information;
+    let least = min_equal(found.iter().map(information).fold(f64::NEG_INFINITY, f64::max));
+    let likelihood = |found: &F| found.borrow().fit.log_likelihood;
+    let allowed = found.into_iter().filter(|found| information(found) >= least);
+    allowed.reduce(|best, other| if likelihood(&other) > likelihood(&best) { other } else { best })
+}
+
 impl<'a> Search<'a> {
     /// Returns EM on all samples.
     pub(crate) fn em(&self, watch: &'a Watch<'a>) -> Em<'a> {
@@ -101,8 +106,8 @@ impl<'a> Search<'a> {
         progress: &Progress<'_>,
     ) -> Result<(), ClusterError> {
         let n = self.observations.n_samples;
-        let watch = Watch::new(progress, "starts", self.effort.starts, n);
-        let new: Vec<Start> = (state.starts.len()..self.effort.starts)
+        let watch = Watch::new(progress, "starts", self.effort.0, n);
+        let new: Vec<Start> = (state.starts.len()..self.effort.0)
             .into_par_iter()
             .map(|index| {
                 let start = starts::run_start(self, index, &watch)?;
@@ -111,7 +116,7 @@ impl<'a> Search<'a> {
             })
             .collect::<Result<_, ClusterError>>()?;
         state.starts.extend(new);
-        let best = starts::likeliest(&state.starts, self.effort.refined);
+        let best = starts::likeliest(&state.starts, self.effort.1);
         let is_new = |start: &&Start| state.refinements.iter().all(|r| r.start != start.index);
         let refinements: Vec<Refinement> = best
             .into_par_iter()

@@ -16,7 +16,7 @@ use crate::watch::Watch;
 use cdimc_core::ClusterError;
 use pulp::{Arch, Simd, WithSimd};
 
-/// Exchanges per round that get full EM.
+/// Moves per round that get full EM.
 const TRIES: usize = 6;
 /// Largest number of views for which all subsets are exchanged; beyond it, only single views and pairs.
 const ALL_SUBSETS_LIMIT: usize = 6;

@@ -15,7 +15,7 @@ named <- function(data, names = paste0("patient", seq_along(data$class))) {
   stats::setNames(views, c("rna", "protein", "methylation"))
 }
 
-fit_of <- function(...) sure(tmixture(..., starts = 4, refined = 2, seed = 0, progress = FALSE))
+fit_of <- function(...) sure(tmixture(..., starts = 4, seed = 0, progress = FALSE))
 
 # Small simulated data look doubtful in one way or the other; that is not what is tested.
 sure <- function(expression) {

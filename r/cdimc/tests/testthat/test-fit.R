@@ -87,7 +87,7 @@ test_that("an interrupt stops the fit", {
   began <- proc.time()[["elapsed"]]
   ended <- tryCatch(
     {
-      tmixture(views, 8, starts = 400, refined = 400, seed = 0, progress = FALSE)
+      tmixture(views, 8, starts = 800, seed = 0, progress = FALSE)
       "finished"
     },
     interrupt = function(condition) "interrupted"
