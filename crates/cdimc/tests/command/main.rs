@@ -11,6 +11,7 @@ mod outputs;
 mod parts;
 mod people;
 mod reading;
+mod words;
 
 #[cfg(feature = "columnar")]
 use cdimc::data::SyntheticViews;
