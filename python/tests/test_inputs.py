@@ -371,3 +371,11 @@ def test_new_samples_may_lack_a_view_by_nan(quick, data):
     with pytest.warns(cdimc.UnobservedSamplesWarning):  # Some samples had no other view.
         assert np.array_equal(model.predict(without), model.predict(left_out))
         assert np.array_equal(model.impute(without)[1], model.impute(left_out)[1], equal_nan=True)
+
+
+def test_a_note_on_the_data_is_a_warning_about_odd_data(quick):
+    rng, n = np.random.default_rng(0), 24
+    views = [rng.uniform(-1, 1, (n, 4)) + 6 * np.eye(4)[np.arange(n) % 3] for _ in range(3)]
+    views[2] = views[2][(np.arange(n) * 7 + np.arange(n) // 3) % n]
+    with pytest.warns(cdimc.OddDataWarning, match="too few samples"):
+        quick("concat").fit(views)

@@ -112,6 +112,9 @@ impl Fit {
         n_steps: usize,
     ) -> PyResult<Py<Self>> {
         let chosen = to_value(outcome.cluster_number).unwrap_or(Value::Null);
+        let (faults, notes): (Vec<_>, Vec<_>) =
+            outcome.warnings.into_iter().partition(|warning| warning.sign.is_fault());
+        joined.warnings.extend(notes.into_iter().map(|note| note.text));
         let curves = std::mem::take(&mut outcome.clustering.curves);
         let fit = Self {
             features: std::mem::take(&mut joined.features),
@@ -120,12 +123,7 @@ impl Fit {
             n_clusters: outcome.n_clusters,
             n_steps,
             cluster_number: chosen.to_string(),
-            cluster_warnings: outcome
-                .warnings
-                .into_iter()
-                .filter(|warning| warning.sign.is_fault())
-                .map(|warning| warning.text)
-                .collect(),
+            cluster_warnings: faults.into_iter().map(|warning| warning.text).collect(),
             model: outcome
                 .model
                 .map(|model| Py::new(py, Model::new(model.without_samples())))

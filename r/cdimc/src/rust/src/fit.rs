@@ -65,13 +65,18 @@ fn fit(
             let outcome = analysis.run(observer).map_err(text)?;
             let model = outcome.model.as_ref().map(|model| model.to_bytes().map_err(text));
             let model = model.transpose()?;
-            Ok(Box::new(move || fitted(&joined, outcome, model)) as IntoR)
+            Ok(Box::new(move || fitted(joined, outcome, model)) as IntoR)
         })
     };
     answer(start())
 }
 
-fn fitted(joined: &Joined, outcome: Outcome, model: Option<Vec<u8>>) -> Robj {
+fn fitted(mut joined: Joined, mut outcome: Outcome, model: Option<Vec<u8>>) -> Robj {
+    let (faults, notes): (Vec<_>, Vec<_>) = std::mem::take(&mut outcome.warnings)
+        .into_iter()
+        .partition(|warning| warning.sign.is_fault());
+    joined.warnings.extend(notes.into_iter().map(|note| note.text));
+    let joined = &joined;
     let markers = outcome.markers(joined, LISTED);
     let number = to_value(&outcome.cluster_number).unwrap_or(Value::Null);
     let facts = outcome.facts();
@@ -86,8 +91,7 @@ fn fitted(joined: &Joined, outcome: Outcome, model: Option<Vec<u8>>) -> Robj {
     let curves =
         found.curves.iter().map(|curve| (curve.name.as_str(), Robj::from(curve.values.clone())));
     let entries = joined.data.mask().entries();
-    let faults = outcome.warnings.into_iter().filter(|warning| warning.sign.is_fault());
-    let warnings: Vec<String> = faults.map(|warning| warning.text).collect();
+    let warnings: Vec<String> = faults.into_iter().map(|warning| warning.text).collect();
     list!(
         found = clusters(&found, table, joined),
         view_names = &joined.names,
