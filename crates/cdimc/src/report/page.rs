@@ -127,7 +127,7 @@ impl Page {
     /// Adds a list.
     pub(super) fn list(&mut self, items: impl Iterator<Item = String>) {
         let items: String = items.map(|item| format!("<li>{}</li>", escape(&item))).collect();
-        self.line(&format!("<ol>{items}</ol>"));
+        self.line(&format!("<ul>{items}</ul>"));
     }
 
     /// Adds preformatted text that is folded under a title.
