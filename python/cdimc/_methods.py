@@ -48,13 +48,7 @@ class TMixture(MultiViewClusterer):
         Share of the diagonal in the pooled scatter, in [0, 1]; 1 removes correlations. If absent, it is
         chosen by held-out likelihood.
     starts : int, default=16
-        Number of random starts.
-    refined : int, default=8
-        Number of starts with the highest likelihood that are refined by merge-and-split and repair.
-    tries : int, default=4
-        Combinations of a merge and a split tried per round.
-    rule : {"likelihood", "shared-information", "likelihood-among-most-shared"}, default="likelihood-among-most-shared"
-        Rule that selects the best of the refined starts.
+        Number of random starts; the likeliest half is refined by merge-and-split and repair.
     search_samples : int, default=20000
         Maximum number of samples for the search, drawn at random; the final EM uses all samples.
     n_clusters_range : tuple[int, int], default=(2, 12)
@@ -83,9 +77,6 @@ class TMixture(MultiViewClusterer):
         pooling: float | None = None,
         diagonal: float | None = None,
         starts: int = 16,
-        refined: int = 8,
-        tries: int = 4,
-        rule: Literal["likelihood", "shared-information", "likelihood-among-most-shared"] = "likelihood-among-most-shared",
         search_samples: int = 20000,
         n_clusters_range: tuple[int, int] = (2, 12),
         strict: bool = False,
@@ -99,9 +90,6 @@ class TMixture(MultiViewClusterer):
         self.pooling = pooling
         self.diagonal = diagonal
         self.starts = starts
-        self.refined = refined
-        self.tries = tries
-        self.rule = rule
         self.search_samples = search_samples
         self.n_clusters_range = n_clusters_range
         self.strict = strict
