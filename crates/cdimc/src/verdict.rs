@@ -15,6 +15,9 @@ const DISSOLVED: f64 = 0.6;
 /// Largest q value of a marker.
 pub(crate) const LARGEST_Q: f64 = 0.05;
 
+const SOUND: &str = "Looks sound: no check raised a doubt.";
+const UNCHECKED: &str = "The number of clusters was given, not checked.";
+
 /// How far clusters can be trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Trust {
@@ -35,6 +38,8 @@ pub struct Verdict {
     /// Results of checks that are not among the warnings, one sentence each.
     pub doubts: Vec<String>,
     n_reasons: usize,
+    /// Whether the number of clusters was chosen on the data.
+    is_proposed: bool,
 }
 
 impl Verdict {
@@ -78,13 +83,14 @@ impl Verdict {
             0 => Trust::Sound,
             _ => Trust::Care,
         };
-        Self { trust, doubts, n_reasons }
+        Self { trust, doubts, n_reasons, is_proposed: outcome.cluster_number.is_some() }
     }
 
     /// Returns the verdict as a sentence; `place`: where the reasons are listed, such as "below".
     pub fn sentence(&self, place: &str) -> String {
         let what = match self.trust {
-            Trust::Sound => return "Looks sound: no check raised a doubt.".to_owned(),
+            Trust::Sound if self.is_proposed => return SOUND.to_owned(),
+            Trust::Sound => return format!("{SOUND} {UNCHECKED}"),
             Trust::Care => "Use with care",
             Trust::None => "Do not use",
         };

@@ -326,6 +326,14 @@ impl Report<'_> {
             return;
         }
         order.sort_by(|&a, &b| confidence[a].total_cmp(&confidence[b]));
+        let lowest = match order.len() {
+            n if n > DOUBTFUL => format!("; the {DOUBTFUL} lowest"),
+            _ => String::new(),
+        };
+        page.paragraph(&format!(
+            "{} samples have confidence below {DOUBTFUL_CONFIDENCE}{lowest}:",
+            order.len()
+        ));
         let rows = order.into_iter().take(DOUBTFUL).map(|i| {
             vec![
                 self.joined.ids[i].clone(),

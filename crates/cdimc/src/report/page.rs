@@ -31,7 +31,7 @@ pre { background: var(--soft); padding: .7rem; overflow-x: auto; white-space: pr
 th[role=button] { cursor: pointer; }
 .dot { display: inline-block; width: .8em; height: .8em; border-radius: 50%; margin-right: .5em; }
 @page { size: A4; margin: 15mm; }
-@media print { .table input, .table button { display: none; } table { display: table; font-size: .75rem; }
+@media print { tr[hidden] { display: table-row; } .table input, .table button { display: none; } table { display: table; font-size: .75rem; }
   th, td { padding: .15rem .35rem; } td.long { overflow-wrap: anywhere; }
   body { margin: 0; max-width: none; } figure:has(svg[width='460']) { max-width: 47%; } figure, tr { break-inside: avoid; } h2 { break-after: avoid; } }
 ";
@@ -42,7 +42,7 @@ pub(super) const SCRIPT: &str = "
 document.querySelectorAll('.table').forEach(box => {
   const table = box.querySelector('table'), body = table.tBodies[0], rows = [...body.rows];
   const number = text => { const n = parseFloat(text.replace(/^< /, '')); return isNaN(n) ? text : n; };
-  let all = rows.length <= 30, search = null;
+  let all = rows.length <= 100, search = null;
   const show = () => {
     const query = search ? search.value.toLowerCase() : '';
     let shown = 0;

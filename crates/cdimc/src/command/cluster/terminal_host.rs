@@ -135,7 +135,10 @@ impl Progress {
         // A log gets a line for a new stage, and then one line per minute. A remaining time would mean nothing there.
         let is_new = self.shown.insert(stage);
         if self.plain && (is_new || self.last_line.elapsed() > Duration::from_secs(60)) {
-            note!("{stage}: step {} of {}", step.done, step.of);
+            match step.done {
+                0 => note!("{stage}"),
+                done => note!("{stage}: step {done} of {}", step.of),
+            }
             self.last_line = Instant::now();
         }
     }
