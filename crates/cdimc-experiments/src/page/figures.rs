@@ -66,12 +66,12 @@ fn small_against_large(table: &Table<'_>) -> Option<String> {
     let unusable = match inside.len() + outside.len() - small.n - large.n {
         0 => String::new(),
         n => format!(
-            "; with the {n} that gave nothing usable as one cluster for all, {:.1} and {:.1}",
+            " Points without a usable result: {n}; counted as one cluster for all samples, they make the means {:.1} and {:.1}.",
             all[0].mean, all[1].mean
         ),
     };
     Some(format!(
-        "On {}, {verdict}: where both are at most 0.001 ACC is {small} over {} points, elsewhere {large} over {}{unusable}.",
+        "On {}, {verdict}: where weight and rate are at most 0.001, ACC is {small} over {} points, elsewhere {large} over {}.{unusable}",
         table.dataset, small.n, large.n
     ))
 }
