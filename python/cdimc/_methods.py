@@ -51,6 +51,9 @@ class TMixture(MultiViewClusterer):
         Number of random starts; the likeliest half is refined by merge-and-split and repair.
     search_samples : int, default=20000
         Maximum number of samples for the search, drawn at random; the final EM uses all samples.
+    coverage : float, default=0.9
+        Promised share of samples whose set of clusters contains the cluster that the model would give with
+        all views.
     n_clusters_range : tuple[int, int], default=(2, 12)
         First and last number of clusters that "auto" tries.
     strict : bool, default=False
@@ -78,6 +81,7 @@ class TMixture(MultiViewClusterer):
         diagonal: float | None = None,
         starts: int = 16,
         search_samples: int = 20000,
+        coverage: float = 0.9,
         n_clusters_range: tuple[int, int] = (2, 12),
         strict: bool = False,
         random_state: Any = None,
@@ -91,6 +95,7 @@ class TMixture(MultiViewClusterer):
         self.diagonal = diagonal
         self.starts = starts
         self.search_samples = search_samples
+        self.coverage = coverage
         self.n_clusters_range = n_clusters_range
         self.strict = strict
         self.random_state = random_state

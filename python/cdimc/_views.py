@@ -200,8 +200,8 @@ def missing_rows(values: NDArray[Any] | Sparse) -> NDArray[np.bool_]:
 
 
 def missing_value(values: NDArray[Any]) -> Any:
-    """Returns what a sample without a value in any view has in such an array: no cluster, 0, NaN or False."""
-    return {"i": -1, "u": 0, "f": np.nan, "b": False}[values.dtype.kind]
+    """Returns what a sample without a value in any view has in such an array: no cluster, 0, NaN, False or an empty set."""
+    return {"i": -1, "u": 0, "f": np.nan, "b": False, "O": ""}[values.dtype.kind]
 
 
 def with_values(views: list[View]) -> list[View]:

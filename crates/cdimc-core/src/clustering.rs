@@ -20,6 +20,8 @@ pub struct Clustering {
     pub embedding: Option<Array2<f64>>,
     /// Curves of a fit, such as the loss per epoch; empty for a prediction.
     pub curves: Vec<Curve>,
+    /// Clusters per sample that contain, with a promised probability, the cluster by all views; ascending, never empty.
+    pub sets: Option<Vec<Vec<usize>>>,
     /// Whether a sample is unlike all training samples of its cluster, if the method has this test.
     pub unusual: Option<Vec<bool>>,
 }

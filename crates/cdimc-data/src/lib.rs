@@ -33,7 +33,7 @@ pub use crate::{
     preprocessing::{Geometry, Standardizer, geometry_version, unit_of},
     seed::Seed,
     sparse::Sparse,
-    synthetic::{SyntheticMap, SyntheticView, SyntheticViews},
+    synthetic::{SyntheticMap, SyntheticView, SyntheticViews, standard_normal},
 };
 
 mod dataset;

@@ -91,9 +91,9 @@ impl SyntheticViews {
         let rng = &mut seed.stream("samples").rng();
         let mut labels: Vec<usize> = (0..self.n_samples).map(|i| i % self.n_clusters).collect();
         labels.shuffle(rng);
-        let centers = standard_normal((self.n_clusters, self.n_factors), rng);
+        let centers = normal_array((self.n_clusters, self.n_factors), rng);
         let factors = centers.select(Axis(0), &labels) * self.separation
-            + standard_normal((self.n_samples, self.n_factors), rng);
+            + normal_array((self.n_samples, self.n_factors), rng);
         let streams = (0..).map(|v| seed.stream("views").nth(v));
         let views = self.views.iter().zip(streams);
         let views = views.map(|(view, seed)| self.map_factors(*view, &factors, seed)).collect();
@@ -105,20 +105,20 @@ impl SyntheticViews {
         let rng = &mut seed.rng();
         let n_factors = self.n_factors;
         let mut x = match view.map {
-            SyntheticMap::Linear => factors.dot(&standard_normal((n_factors, view.width), rng)),
+            SyntheticMap::Linear => factors.dot(&normal_array((n_factors, view.width), rng)),
             SyntheticMap::Nonlinear => {
-                let inner = standard_normal((n_factors, 2 * n_factors), rng);
-                let outer = standard_normal((2 * n_factors, view.width), rng);
+                let inner = normal_array((n_factors, 2 * n_factors), rng);
+                let outer = normal_array((2 * n_factors, view.width), rng);
                 let hidden = factors.dot(&inner) / (n_factors as f64).sqrt();
                 hidden.mapv_into(f64::tanh).dot(&outer)
             }
         };
-        x += &(standard_normal(x.dim(), rng) * self.noise);
+        x += &(normal_array(x.dim(), rng) * self.noise);
         let width = 10.0 * x.std(0.0);
         let n_outliers = (self.outliers * self.n_samples as f64 + 1e-9) as usize;
         for sample in index::sample(rng, self.n_samples, n_outliers) {
             x.row_mut(sample)
-                .assign(&(standard_normal((1, view.width), rng).row(0).mapv(|z| z * width)));
+                .assign(&(normal_array((1, view.width), rng).row(0).mapv(|z| z * width)));
         }
         x
     }
@@ -146,14 +146,15 @@ impl SyntheticViews {
     }
 }
 
-/// Returns independent standard normal values (Box and Muller).
-fn standard_normal(shape: (usize, usize), rng: &mut Xoshiro256PlusPlus) -> Array2<f64> {
-    let draw = || {
-        // 1 - u lies in (0, 1], so its logarithm is finite.
-        let radius = (-2.0 * (1.0 - rng.gen_range(0.0..1.0_f64)).ln()).sqrt();
-        radius * (std::f64::consts::TAU * rng.gen_range(0.0..1.0_f64)).cos()
-    };
-    Array2::from_shape_simple_fn(shape, draw)
+/// Returns a draw of the standard normal distribution (Box and Muller).
+pub fn standard_normal(rng: &mut impl Rng) -> f64 {
+    // 1 - u lies in (0, 1], so its logarithm is finite.
+    let radius = (-2.0 * (1.0 - rng.gen_range(0.0..1.0_f64)).ln()).sqrt();
+    radius * (std::f64::consts::TAU * rng.gen_range(0.0..1.0_f64)).cos()
+}
+
+fn normal_array(shape: (usize, usize), rng: &mut Xoshiro256PlusPlus) -> Array2<f64> {
+    Array2::from_shape_simple_fn(shape, || standard_normal(rng))
 }
 
 #[cfg(test)]
@@ -218,7 +219,7 @@ mod tests {
 
     #[test]
     fn normal_values_have_the_moments_of_their_distribution() {
-        let z = standard_normal((1000, 100), &mut Seed::new(0).rng());
+        let z = normal_array((1000, 100), &mut Seed::new(0).rng());
         let moment = |power| z.mapv(|z: f64| z.powi(power)).mean().unwrap();
         // The tolerances are five standard errors of 100,000 draws.
         for (power, expected, tolerance) in

@@ -48,6 +48,9 @@ impl MixtureModel {
             .map_err(|e| ClusterError::Model(format!("{}: {e}", Self::KIND)))?;
         archive.put("description", description);
         archive.put("exponent", [self.exponent]);
+        if let Some(limits) = &self.set_limits {
+            archive.put("set-limits", limits.iter().copied());
+        }
         archive.put("farthest", self.max_distances.iter().copied());
         archive.put("log-weights", self.mixture.log_weights.iter().copied());
         for (v, projection) in self.projections.iter().enumerate() {
@@ -134,6 +137,12 @@ impl MixtureModel {
         if directions_of.iter().any(|a| a.ncols() != directions_of[0].ncols()) {
             return Err(unfit());
         }
+        // Older models have no sets.
+        let set_limits: Option<Vec<f64>> =
+            archive.has("set-limits").then(|| archive.list("set-limits")).transpose()?;
+        if set_limits.as_ref().is_some_and(|limits| limits.len() + 1 != n_views) {
+            return Err(unfit());
+        }
         let association = if archive.has("association") {
             let total = views.iter().map(|view| view.width).sum();
             let loadings = (0..n_views).map(|v| archive.matrix(&format!("view{v}.loadings")));
@@ -161,6 +170,7 @@ impl MixtureModel {
             settings,
             projections,
             exponent,
+            set_limits,
             max_distances,
             discriminant: Discriminant { directions: directions_of, means: means_of },
             standardizers: columns.iter().map(ColumnMeans::standardizer).collect(),

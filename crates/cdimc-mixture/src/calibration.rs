@@ -118,7 +118,8 @@ fn less_largest(mut logs: Vec<f64>) -> Vec<f64> {
     logs
 }
 
-fn posterior(logs: &[f64]) -> Vec<f64> {
+/// Returns probabilities proportional to the exponentials of `logs`.
+pub(crate) fn posterior(logs: &[f64]) -> Vec<f64> {
     let mut p: Vec<f64> = less_largest(logs.to_vec()).into_iter().map(f64::exp).collect();
     let sum: f64 = p.iter().sum();
     p.iter_mut().for_each(|p| *p /= sum);

@@ -12,8 +12,9 @@
 //! `h = A (z + m - 2 μ_a) - B (z + m - 2 μ_b)` and the inverse scatters A and B. `z - m` is a sum over the columns, so each
 //! column has its share, and the parts add up.
 
+use crate::calibration::posterior;
 use crate::coordinates::projection::Projection;
-use crate::fitted::MixtureModel;
+use crate::fitted::{FittedMixture, MixtureModel};
 use crate::model::components::Components;
 use cdimc_core::{ClusterError, Model};
 use cdimc_data::{Matrix, MultiView};
@@ -66,42 +67,43 @@ impl ViewReasons {
     }
 }
 
-impl MixtureModel {
-    /// Returns the reasons for the cluster of each sample of `samples`; view `i` of `data` is view `views[i]` of the
-    /// model.
+impl FittedMixture {
+    /// Returns the reasons for the cluster of each sample of `samples`; `data` are all samples, with `views` of the model.
     ///
     /// # Errors
-    /// If the data do not have these views, or if the model has one cluster.
+    /// If the model has one cluster.
     pub fn explain(
         &self,
         data: &MultiView,
         views: &[usize],
         samples: &[usize],
     ) -> Result<Vec<Explanation>, ClusterError> {
-        if self.n_clusters() < 2 {
+        let model = &self.model;
+        if model.n_clusters() < 2 {
             return Err(ClusterError::Model("clusters = 1: an explanation needs two".into()));
         }
-        let coordinates = self.sample_coordinates(data, views)?;
-        let means: Vec<Matrix> = self.columns.iter().map(|c| row_of(&c.all)).collect();
-        let explain = |&i: &usize| {
-            let rows = &coordinates[i];
-            let probabilities = self.probabilities(rows);
+        let means: Vec<Matrix> = model.columns.iter().map(|c| row_of(&c.all)).collect();
+        let explain = |(&i, rows): (&usize, Vec<Option<Vec<f64>>>)| {
+            let probabilities = model.probabilities(&rows);
             let cluster = largest(&probabilities, None);
             let other = largest(&probabilities, Some(cluster));
-            let sizes = self.mixture.log_weights[cluster] - self.mixture.log_weights[other];
+            let sizes = model.mixture.log_weights[cluster] - model.mixture.log_weights[other];
             let reasons = |(given, &view): (usize, &usize)| {
                 let z = rows[view].as_ref()?;
                 let x = data.matrix(given);
                 let rows = [(x, i), (&means[view], 0)];
-                Some(self.reasons(view, z, rows, [cluster, other]))
+                Some(model.reasons(view, z, rows, [cluster, other]))
             };
             let views = views.iter().enumerate().filter_map(reasons).collect();
-            let sizes = self.exponent * sizes;
+            let sizes = model.exponent * sizes;
             Explanation { cluster, other, probabilities, sizes, views }
         };
-        Ok(samples.iter().map(explain).collect())
+        let rows = self.observations.select(samples).sample_rows();
+        Ok(samples.iter().zip(rows).map(explain).collect())
     }
+}
 
+impl MixtureModel {
     /// Returns the mean of a column in a cluster, and its standard deviation within clusters, in the units of the view.
     pub fn column_range(&self, view: usize, column: usize, cluster: usize) -> (f64, f64) {
         let columns = &self.columns[view];
@@ -117,19 +119,6 @@ impl MixtureModel {
         (columns.shrunk[[cluster, column]], within.max(0.0).sqrt())
     }
 
-    /// Returns the coordinates of every sample and view of the model, `None` for a missing view.
-    pub(crate) fn sample_coordinates(
-        &self,
-        data: &MultiView,
-        views: &[usize],
-    ) -> Result<Vec<Vec<Option<Vec<f64>>>>, ClusterError> {
-        let observations = self.observe(data, views)?;
-        let mut all = vec![vec![None; observations.n_views()]; observations.n_samples];
-        let n_views = observations.n_views();
-        (0..n_views).for_each(|v| observations.each_row(v, |i, z| all[i][v] = Some(z.to_vec())));
-        Ok(all)
-    }
-
     /// Returns the calibrated probabilities of the clusters for a sample with these coordinates.
     pub(crate) fn probabilities(&self, rows: &[Option<Vec<f64>>]) -> Vec<f64> {
         let mut logs = self.mixture.log_weights.clone();
@@ -139,7 +128,8 @@ impl MixtureModel {
                 *log += log_density(components, c, z, self.mixture.nu);
             }
         }
-        softmax(logs.iter().map(|log| self.exponent * log))
+        logs.iter_mut().for_each(|log| *log *= self.exponent);
+        posterior(&logs)
     }
 
     /// Returns the part of view `view` for the row `z`; `rows` are the sample's row and the row of column means.
@@ -253,15 +243,6 @@ fn largest(values: &[f64], without: Option<usize>) -> usize {
     indices.fold(first, |best, c| if values[c] > values[best] { c } else { best })
 }
 
-/// Returns probabilities proportional to the exponentials of `logs`.
-pub(crate) fn softmax(logs: impl Iterator<Item = f64>) -> Vec<f64> {
-    let logs: Vec<f64> = logs.collect();
-    let top = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let powers: Vec<f64> = logs.iter().map(|log| (log - top).exp()).collect();
-    let sum: f64 = powers.iter().sum();
-    powers.into_iter().map(|power| power / sum).collect()
-}
-
 /// Returns the entropy in nats.
 pub(crate) fn entropy(probabilities: &[f64]) -> f64 {
     probabilities.iter().filter(|&&p| p > 0.0).map(|p| -p * p.ln()).sum()
@@ -295,6 +276,12 @@ pub(crate) mod tests {
         (MixtureModel::from_bytes(&bytes).unwrap(), data)
     }
 
+    fn explained(model: &MixtureModel, data: &MultiView, samples: &[usize]) -> Vec<Explanation> {
+        let views: Vec<usize> = (0..data.n_views()).collect();
+        let fitted = model.clone().with_samples(data, &views).unwrap();
+        fitted.explain(data, &views, samples).unwrap()
+    }
+
     #[test]
     fn parts_add_up_to_the_log_odds_of_the_probabilities() {
         let kinds =
@@ -306,7 +293,7 @@ pub(crate) mod tests {
             let predicted = model.predict(&data).unwrap();
             let probabilities = predicted.probabilities.unwrap();
             let mut n_compared = 0;
-            for (i, explanation) in model.explain(&data, &views, &all).unwrap().iter().enumerate() {
+            for (i, explanation) in explained(&model, &data, &all).iter().enumerate() {
                 assert_eq!(explanation.cluster, predicted.labels[i]);
                 assert_eq!(
                     explanation.views.len(),
@@ -329,13 +316,13 @@ pub(crate) mod tests {
         let (model, data) = fitted(Coordinates::Standard);
         let means = row_of(&model.columns[0].all);
         let average = MultiView::from_nan_rows(vec![means.dense().clone()]).unwrap();
-        let reasons = model.explain(&average, &[0], &[0]).unwrap().remove(0);
+        let reasons = explained(&model, &average, &[0]).remove(0);
         assert!(reasons.views[0].columns.iter().all(|part| part.abs() < 1e-9));
         // Moving one column changes the part of that column alone, apart from the slope.
         let mut moved = means.dense().clone();
         moved[[0, 1]] += 5.0 * model.columns[0].sds[1];
         let moved = MultiView::from_nan_rows(vec![moved]).unwrap();
-        let reasons = model.explain(&moved, &[0], &[0]).unwrap().remove(0);
+        let reasons = explained(&model, &moved, &[0]).remove(0);
         let columns = &reasons.views[0].columns;
         assert!(columns[1] != 0.0 && (0..columns.len()).all(|j| j == 1 || columns[j].abs() < 1e-9));
         assert!(data.n_views() > 1);

@@ -12,6 +12,7 @@ use crate::model::passes::{Densities, expectation};
 use crate::model::{Mixture, Prior};
 use crate::observations::Observations;
 use crate::responsibilities::Responsibilities;
+use crate::sets;
 use crate::settings::TMixture;
 use cdimc_core::{ClusterError, Clustering, Model, archive::Archive, check_views};
 use cdimc_data::{MultiView, Standardizer};
@@ -44,6 +45,8 @@ pub struct MixtureModel {
     pub(crate) mixture: Mixture,
     /// Exponent that calibrates the responsibilities.
     pub(crate) exponent: f64,
+    /// Limits of the sets of clusters, by the number of views less one; `None` if they could not be computed.
+    pub(crate) set_limits: Option<Vec<f64>>,
     /// Largest D of a row that is not unusual, per view.
     pub(crate) max_distances: Vec<f64>,
     pub(crate) discriminant: Discriminant,
@@ -84,7 +87,7 @@ impl MixtureModel {
         settings: TMixture,
         data: &MultiView,
         solution: &Solution,
-        exponent: f64,
+        (exponent, set_limits): (f64, Option<Vec<f64>>),
     ) -> Self {
         let Solution { projections, observations, fit, shared, evidence, .. } = solution;
         let labels = fit.responsibilities.labels();
@@ -107,6 +110,7 @@ impl MixtureModel {
             projections: projections.clone(),
             mixture: fit.mixture.clone(),
             exponent,
+            set_limits,
             max_distances: max_distances.collect(),
             discriminant: Discriminant::new(&fit.mixture, &fit.pooled),
             standardizers: columns.iter().map(ColumnMeans::standardizer).collect(),
@@ -122,6 +126,11 @@ impl MixtureModel {
                 n_samples: observations.n_samples,
             },
         }
+    }
+
+    /// Returns the coverage that the sets of clusters promise; `None` if there are no sets.
+    pub fn coverage(&self) -> Option<f64> {
+        self.set_limits.as_ref().map(|_| self.settings.coverage)
     }
 
     /// Returns the responsibilities of the clusters for `observations`.
@@ -150,6 +159,15 @@ impl MixtureModel {
                 .zip(&self.max_distances)
                 .any(|(d, max_distances)| d[i] > *max_distances)
         };
+        let set = |limits: &Vec<f64>, i: usize| {
+            let n_views = distances.iter().filter(|d| !d[i].is_nan()).count().max(1);
+            let limit = limits.get(n_views - 1);
+            limit.map_or_else(
+                || vec![labels[i]],
+                |&limit| sets::set(&probabilities.row(i).to_vec(), limit),
+            )
+        };
+        let sets = |limits| (0..labels.len()).map(|i| set(limits, i)).collect();
         let widths = &observations.widths;
         let loss = |i: usize| {
             let relative = distances.iter().zip(widths).map(|(d, &q)| d[i] / q as f64);
@@ -159,6 +177,7 @@ impl MixtureModel {
         };
         Clustering {
             confidence: Some(confidence.collect()),
+            sets: self.set_limits.as_ref().map(sets),
             unusual: Some((0..labels.len()).map(far).collect()),
             losses: Some((0..labels.len()).map(loss).collect()),
             probabilities: Some(probabilities),
@@ -174,7 +193,19 @@ impl MixtureModel {
     /// If the data do not have the views of the model.
     pub fn fitted_to(self, data: &MultiView) -> Result<FittedMixture, ClusterError> {
         let views: Vec<usize> = (0..self.projections.len()).collect();
-        let observations = self.observe(data, &views)?;
+        self.with_samples(data, &views)
+    }
+
+    /// Combines the model with samples of its training or new ones; view `i` of `data` is view `views[i]` of the model.
+    ///
+    /// # Errors
+    /// If the data do not have these views.
+    pub fn with_samples(
+        self,
+        data: &MultiView,
+        views: &[usize],
+    ) -> Result<FittedMixture, ClusterError> {
+        let observations = self.observe(data, views)?;
         Ok(FittedMixture::new(self, observations))
     }
 
@@ -254,7 +285,7 @@ impl Model for MixtureModel {
     }
 }
 
-/// Mixture with its training samples. Coordinates and responsibilities are computed once, for all questions after a
+/// Mixture with samples, usually those of its fit. Coordinates and responsibilities are computed once, for all questions after a
 /// fit.
 #[derive(Debug, Clone)]
 pub struct FittedMixture {
@@ -363,7 +394,7 @@ fn quantile(mut values: Vec<f64>, share: f64) -> f64 {
 }
 
 /// Returns calibrated probabilities proportional to `R^exponent`; rows sum to 1.
-fn tempered(responsibilities: &Array2<f64>, exponent: f64) -> Array2<f64> {
+pub(crate) fn tempered(responsibilities: &Array2<f64>, exponent: f64) -> Array2<f64> {
     let mut tempered = responsibilities.mapv(|r| r.powf(exponent));
     for mut row in tempered.rows_mut() {
         let sum = row.sum();

@@ -50,6 +50,7 @@ mod proposal;
 mod responsibilities;
 mod scale;
 mod search;
+mod sets;
 mod settings;
 mod shared_information;
 mod sharing;

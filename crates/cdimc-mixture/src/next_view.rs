@@ -3,13 +3,12 @@
 //! A view that the sample lacks is drawn from the clusters by their current probabilities. Each draw gives new
 //! probabilities, whose mean entropy is compared with the current one.
 
-use crate::explanation::{entropy, log_density, softmax};
-use crate::fitted::MixtureModel;
+use crate::calibration::posterior;
+use crate::explanation::{entropy, log_density};
+use crate::fitted::{FittedMixture, MixtureModel};
 use crate::model::components::Components;
-use cdimc_core::ClusterError;
-use cdimc_data::{MultiView, Seed};
+use cdimc_data::{MultiView, Seed, standard_normal as normal};
 use rand::Rng;
-use std::f64::consts::TAU;
 
 /// Draws per view.
 const N_DRAWS: usize = 400;
@@ -26,39 +25,39 @@ pub struct NextView {
     pub p_resolved: f64,
 }
 
-impl MixtureModel {
-    /// Returns for each sample of `samples` the views that it lacks, the most informative first; view `i` of `data` is
-    /// view `views[i]` of the model.
-    ///
-    /// # Errors
-    /// If the data do not have these views.
+impl FittedMixture {
+    /// Returns for each sample of `samples` the views that it lacks, the most informative first; `data` are all samples,
+    /// with `views` of the model.
     pub fn next_views(
         &self,
         data: &MultiView,
         views: &[usize],
         samples: &[usize],
         seed: Seed,
-    ) -> Result<Vec<Vec<NextView>>, ClusterError> {
-        let coordinates = self.sample_coordinates(data, views)?;
-        let of_sample = |&i: &usize| {
+    ) -> Vec<Vec<NextView>> {
+        let model = &self.model;
+        let of_sample = |(&i, rows): (&usize, Vec<Option<Vec<f64>>>)| {
             let lacks = |view: usize| {
                 let given = views.iter().position(|&v| v == view);
                 !given.is_some_and(|given| data.mask().is_observed(i, given))
             };
-            let probabilities = self.probabilities(&coordinates[i]);
-            let missing = (0..self.mixture.views.len()).filter(|&view| lacks(view));
+            let probabilities = model.probabilities(&rows);
+            let missing = (0..model.mixture.views.len()).filter(|&view| lacks(view));
             let mut next: Vec<NextView> = missing
                 .map(|view| {
                     let seed = seed.stream("next view").nth(i as u64).nth(view as u64);
-                    self.gain(&probabilities, view, seed)
+                    model.gain(&probabilities, view, seed)
                 })
                 .collect();
             next.sort_by(|a, b| b.expected_drop.total_cmp(&a.expected_drop));
             next
         };
-        Ok(samples.iter().map(of_sample).collect())
+        let rows = self.observations.select(samples).sample_rows();
+        samples.iter().zip(rows).map(of_sample).collect()
     }
+}
 
+impl MixtureModel {
     /// Returns what `view` is expected to add to these probabilities.
     fn gain(&self, probabilities: &[f64], view: usize, seed: Seed) -> NextView {
         let (components, nu) = (&self.mixture.views[view], self.mixture.nu);
@@ -78,7 +77,8 @@ impl MixtureModel {
             let z = drawn(components, cluster, nu, &mut rng);
             let density =
                 |(c, log): (usize, &f64)| log + self.exponent * log_density(components, c, &z, nu);
-            let then = entropy(&softmax(logs.iter().enumerate().map(density)));
+            let then =
+                entropy(&posterior(&logs.iter().enumerate().map(density).collect::<Vec<_>>()));
             sum += then;
             n_resolved += usize::from(then <= 0.5 * now);
         }
@@ -100,12 +100,6 @@ fn drawn(components: &Components, c: usize, nu: f64, rng: &mut impl Rng) -> Vec<
     }
     z.iter_mut().zip(&components.means[c * q..]).for_each(|(z, mean)| *z += mean);
     z
-}
-
-/// Draws a standard normal value (Box and Muller).
-fn normal(rng: &mut impl Rng) -> f64 {
-    let radius = (-2.0 * (1.0 - rng.gen_range(0.0..1.0_f64)).ln()).sqrt();
-    radius * (TAU * rng.gen_range(0.0..1.0_f64)).cos()
 }
 
 /// Draws from the gamma distribution with this shape and scale 1 (Marsaglia and Tsang, TOMS 26, 2000).
@@ -176,7 +170,8 @@ mod tests {
         let model = MixtureModel::from_bytes(&bytes).unwrap();
         // Samples of clusters 0 and 2, by their first view alone.
         let part = MultiView::from_nan_rows(vec![first.slice(s![..3, ..]).to_owned()]).unwrap();
-        let next = model.next_views(&part, &[0], &[0, 2], Seed::new(1)).unwrap();
+        let fitted = model.with_samples(&part, &[0]).unwrap();
+        let next = fitted.next_views(&part, &[0], &[0, 2], Seed::new(1));
         let [best, second, last] = next[0][..] else { panic!("{next:?}") };
         assert!(best.view % 2 == 1 && second.view % 2 == 1 && last.view == 2, "{next:?}");
         assert!(best.expected_drop > 0.3 && last.expected_drop < 0.1, "{next:?}");

@@ -126,6 +126,13 @@ impl Observations {
         }
     }
 
+    /// Returns the rows of every sample by view, `None` for a missing view.
+    pub(crate) fn sample_rows(&self) -> Vec<Vec<Option<Vec<f64>>>> {
+        let mut all = vec![vec![None; self.n_views()]; self.n_samples];
+        (0..self.n_views()).for_each(|v| self.each_row(v, |i, z| all[i][v] = Some(z.to_vec())));
+        all
+    }
+
     /// Returns the samples `samples` in their order, with the variances and resolutions of all.
     pub(crate) fn select(&self, samples: &[usize]) -> Self {
         let mut blocks = Vec::with_capacity(samples.len().div_ceil(BLOCK));
@@ -149,6 +156,31 @@ impl Observations {
             variances: self.variances.clone(),
             resolutions: self.resolutions.clone(),
             blocks,
+        }
+    }
+
+    /// Returns the same samples without the rows for which `is_hidden(sample, view)`.
+    pub(crate) fn without_rows(&self, is_hidden: impl Fn(usize, usize) -> bool) -> Self {
+        let kept = |first: usize, v: usize, view: &BlockView| {
+            let mut kept = BlockView::default();
+            for (j, &i) in view.samples.iter().enumerate() {
+                if !is_hidden(first + i as usize, v) {
+                    kept.push(i, view.row(j, self.widths[v]));
+                }
+            }
+            kept
+        };
+        let block = |&Block { first, len, ref views }: &Block| Block {
+            first,
+            len,
+            views: views.iter().enumerate().map(|(v, view)| kept(first, v, view)).collect(),
+        };
+        Self {
+            n_samples: self.n_samples,
+            widths: self.widths.clone(),
+            variances: self.variances.clone(),
+            resolutions: self.resolutions.clone(),
+            blocks: self.blocks.iter().map(block).collect(),
         }
     }
 

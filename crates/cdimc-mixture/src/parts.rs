@@ -5,7 +5,6 @@
 //! convergence ([`Pass::settles`]). The remaining quantities are computed from the initial subsample
 //! ([`MixtureModel::completed`]).
 
-use crate::calibration;
 use crate::criterion::SharedNats;
 use crate::discriminant::Discriminant;
 use crate::fitted::{Findings, MixtureModel, Solution};
@@ -251,7 +250,12 @@ impl MixtureModel {
         let (log_likelihood, moments) =
             expectation(&observations, &self.mixture, &mut responsibilities);
         let (_, pooled) = Mixture::fit(&moments, &observations, &prior, None);
-        let exponent = calibration::exponent(&observations, &responsibilities, &prior, seed);
+        let calibration = self.settings.calibrate(
+            &observations,
+            (&responsibilities, &self.mixture),
+            &prior,
+            seed,
+        );
         let mixture = self.mixture.clone();
         let solution = Solution {
             projections: self.projections.clone(),
@@ -262,7 +266,7 @@ impl MixtureModel {
             evidence: Vec::new(),
             prior,
         };
-        let made = Self::new(self.settings.clone(), searched, &solution, exponent);
+        let made = Self::new(self.settings.clone(), searched, &solution, calibration);
         let findings = Findings {
             contributions: made.findings.contributions.clone(),
             ..self.findings.clone()

@@ -42,6 +42,8 @@ pub struct TMixture {
     pub starts: usize,
     /// Maximum number of samples for the search, drawn at random; the final EM uses all samples.
     pub search_samples: usize,
+    /// Promised share of samples whose set of clusters contains the cluster that the model would give with all views.
+    pub coverage: f64,
 }
 
 /// Defaults of the fields of [`TMixture`] with these names.
@@ -49,6 +51,7 @@ const DIMENSIONS: usize = 20;
 const DEGREES_OF_FREEDOM: f64 = 5.0;
 const STARTS: usize = 16;
 const SEARCH_SAMPLES: usize = 20_000;
+const COVERAGE: f64 = 0.9;
 
 impl Default for TMixture {
     fn default() -> Self {
@@ -60,6 +63,7 @@ impl Default for TMixture {
             diagonal: None,
             starts: STARTS,
             search_samples: SEARCH_SAMPLES,
+            coverage: COVERAGE,
         }
     }
 }

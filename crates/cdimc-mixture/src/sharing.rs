@@ -319,7 +319,8 @@ mod tests {
         let data = MultiView::from_nan_rows(data).unwrap();
         let settings = TMixture { dimensions: 2, starts: 2, ..TMixture::default() };
         let solution = settings.solve(&data, 3, Seed::new(1), &Silent).unwrap();
-        let model = MixtureModel::new(settings, &data, &solution, 1.0).fitted_to(&data).unwrap();
+        let model =
+            MixtureModel::new(settings, &data, &solution, (1.0, None)).fitted_to(&data).unwrap();
         let agreement = model.agreement(Seed::new(1));
         assert_eq!(agreement.observations.widths, vec![2; data.n_views()]);
         let (own, same) = agreement.compare_information(&model.labels);

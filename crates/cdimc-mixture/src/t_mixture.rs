@@ -7,9 +7,12 @@ use crate::criterion::SharedNats;
 use crate::fitted::{FittedMixture, MixtureModel, Solution};
 use crate::model::em::Em;
 use crate::model::passes::expectation;
+use crate::model::{Mixture, Prior};
+use crate::observations::Observations;
 use crate::pilot::Views;
 use crate::responsibilities::Responsibilities;
 use crate::search::{self, Optimum, Search, starts};
+use crate::sets::Hiding;
 use crate::settings::TMixture;
 use crate::watch::Watch;
 use cdimc_core::check::{at_least_one, positive, setting};
@@ -85,6 +88,19 @@ impl TMixture {
         Ok(solution(all, fit))
     }
 
+    /// Returns the exponent that calibrates the responsibilities, and the limits of the sets of clusters.
+    pub(crate) fn calibrate(
+        &self,
+        observations: &Observations,
+        (responsibilities, mixture): (&Responsibilities, &Mixture),
+        prior: &Prior,
+        seed: Seed,
+    ) -> (f64, Option<Vec<f64>>) {
+        let exponent = calibration::exponent(observations, responsibilities, prior, seed);
+        let hiding = Hiding { observations, mixture, prior, exponent, seed };
+        (exponent, hiding.limits(self.coverage))
+    }
+
     /// Returns the samples that the search uses, ascending: all, or at most `search-samples` drawn at random.
     pub fn samples_to_search(&self, n_samples: usize, seed: Seed) -> Vec<usize> {
         if n_samples <= self.search_samples {
@@ -131,6 +147,9 @@ impl Clusterer for TMixture {
         if let Some(diagonal) = self.diagonal {
             setting("diagonal", diagonal, "must lie in [0, 1]", |x| (0.0..=1.0).contains(x))?;
         }
+        setting("coverage", self.coverage, "must lie above 0 and below 1", |x| {
+            0.0 < *x && *x < 1.0
+        })?;
         let few = "must be at least 100";
         setting("search-samples", self.search_samples, few, |&n| n >= MIN_SEARCH_SAMPLES)
     }
@@ -148,13 +167,13 @@ impl Clusterer for TMixture {
     ) -> Result<Fitted, ClusterError> {
         let solution = self.solve(data, n_clusters, seed, observer)?;
         observer.step("calibration", 0, 1, None)?;
-        let exponent = calibration::exponent(
+        let calibration = self.calibrate(
             &solution.observations,
-            &solution.fit.responsibilities,
+            (&solution.fit.responsibilities, &solution.fit.mixture),
             &solution.prior,
             seed,
         );
-        let model = MixtureModel::new(self.clone(), data, &solution, exponent);
+        let model = MixtureModel::new(self.clone(), data, &solution, calibration);
         let rule_values =
             |of: fn(&(f64, SharedNats)) -> f64| solution.refined.iter().map(of).collect();
         let curves = vec![

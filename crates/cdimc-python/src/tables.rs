@@ -2,7 +2,7 @@
 
 use crate::call::value_error;
 use cdimc::data::{Matrix, Sparse};
-use cdimc::sample_table::{SampleTable, Values as ColumnValues};
+use cdimc::sample_table::{SampleTable, Values as ColumnValues, set_text};
 use cdimc::tables::{FilledColumn, Table};
 use ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
@@ -87,7 +87,7 @@ fn table(view: View<'_>) -> PyResult<Table> {
 }
 
 /// Returns the columns that the method computes as arrays by name. The type of an array determines what a sample without a
-/// value has there: -1 in int64 (clusters), 0 in uint64 (counts), NaN in float64, false in bool.
+/// value has there: -1 in int64 (clusters), 0 in uint64 (counts), NaN in float64, false in bool, empty text in object (sets).
 ///
 /// # Errors
 /// If the interpreter has no memory.
@@ -102,6 +102,10 @@ pub(crate) fn columns(py: Python<'_>, table: SampleTable) -> PyResult<Py<PyDict>
             ColumnValues::Counts(values) => array(py, values.into_iter().map(count).collect()),
             ColumnValues::Numbers(values) => array(py, values),
             ColumnValues::Flags(values) => array(py, values),
+            ColumnValues::Sets(sets) => {
+                let texts: Vec<String> = sets.iter().map(|set| set_text(set.iter())).collect();
+                py.import("numpy")?.call_method1("array", (texts, "object"))?
+            }
         };
         columns.set_item(column.name, values)?;
     }

@@ -59,7 +59,11 @@ impl NamedModel {
     /// # Errors
     /// Same as [`Model::predict_from`], or if a result is not finite.
     pub fn predict(&self, joined: &Joined, which: &[usize]) -> Result<Clustering, ClusterError> {
-        let found = self.model.predict_from(&joined.data, which)?;
+        self.checked(self.model.predict_from(&joined.data, which)?)
+    }
+
+    /// Returns clusters if their numbers are finite.
+    pub(crate) fn checked(&self, found: Clustering) -> Result<Clustering, ClusterError> {
         let numbers = [&found.losses, &found.confidence].into_iter().flatten().flatten();
         let arrays = [&found.probabilities, &found.embedding].into_iter().flatten().flatten();
         self.check_finite(numbers.chain(arrays))?;

@@ -2,10 +2,12 @@
 
 use crate::NamedModel;
 use crate::clinical::short;
+use crate::sample_table::set_text;
 use crate::tables::Joined;
 use cdimc_core::{ClusterError, Clustering};
 use cdimc_data::Seed;
 use cdimc_mixture::{Explanation, NextView};
+use std::collections::HashMap;
 use std::fmt::Write;
 
 /// Columns listed for and against the cluster.
@@ -21,6 +23,9 @@ const NORMAL_QUARTILE: f64 = 0.674;
 /// Entropy in nats below which a sample is not in doubt.
 const NO_DOUBT: f64 = 0.05;
 
+/// Typical ranges by view, column and cluster.
+type Ranges = HashMap<(usize, usize, usize), [f64; 2]>;
+
 /// Reasons for the cluster of a sample. Log odds are natural logarithms; positive ones speak for the cluster.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -33,6 +38,8 @@ pub struct Reasons {
     pub other: usize,
     /// Calibrated probabilities of all clusters.
     pub probabilities: Vec<f64>,
+    /// Clusters one of which all views would give, and the promised coverage; `None` if the model has no sets.
+    pub set: Option<(Vec<usize>, f64)>,
     /// Log odds of the cluster against the other.
     pub log_odds: f64,
     /// Parts of the log odds: the sizes of the clusters, then each view that the sample has.
@@ -43,7 +50,7 @@ pub struct Reasons {
     pub doubt: f64,
     /// Missing views, the most informative first.
     pub next: Vec<NextMeasurement>,
-    /// Nearest samples whose cluster is nearly certain: id, cluster and probability.
+    /// Nearest samples whose cluster is nearly certain: id, cluster and probability; none without ids.
     pub similar: Vec<(String, usize, f64)>,
 }
 
@@ -96,9 +103,11 @@ impl NamedModel {
             let method = self.model.method();
             ClusterError::Model(format!("{method}: only t-mixture can give reasons"))
         })?;
-        let predicted = self.predict(joined, which)?;
-        let explained = mixture.explain(&joined.data, which, samples)?;
-        let next = mixture.next_views(&joined.data, which, samples, seed)?;
+        let fitted = mixture.clone().with_samples(&joined.data, which)?;
+        let predicted = self.checked(fitted.clustering())?;
+        let explained = fitted.explain(&joined.data, which, samples)?;
+        let next = fitted.next_views(&joined.data, which, samples, seed);
+        let mut ranges = Ranges::new();
         let found = samples.iter().zip(explained.iter().zip(&next));
         let reasons = found.map(|(&sample, (explanation, next))| {
             let mut parts = vec![("cluster sizes".to_owned(), explanation.sizes)];
@@ -113,12 +122,25 @@ impl NamedModel {
                 cluster: explanation.cluster,
                 other: explanation.other,
                 probabilities: explanation.probabilities.clone(),
+                set: predicted
+                    .sets
+                    .as_ref()
+                    .and_then(|sets| Some((sets[sample].clone(), mixture.coverage()?))),
                 log_odds: explanation.log_odds(),
                 parts,
-                columns: self.columns(explanation, (joined, which, sample), &predicted.labels),
+                columns: self.columns(
+                    explanation,
+                    (joined, which, sample),
+                    &predicted.labels,
+                    &mut ranges,
+                ),
                 doubt: explanation.entropy(),
                 next: self.measurements(explanation.entropy(), next),
-                similar: similar(&predicted, joined, sample),
+                similar: if ids.is_empty() {
+                    Vec::new()
+                } else {
+                    similar(&predicted, joined, sample)
+                },
             }
         });
         Ok(reasons.collect())
@@ -130,6 +152,7 @@ impl NamedModel {
         explanation: &Explanation,
         (joined, which, sample): (&Joined, &[usize], usize),
         labels: &[usize],
+        ranges: &mut Ranges,
     ) -> Vec<ColumnReason> {
         let mut all: Vec<(f64, usize, usize)> = Vec::new();
         for reasons in &explanation.views {
@@ -143,19 +166,24 @@ impl NamedModel {
         let (most_for, against) = all.split_at(n_for);
         let last = against.len().saturating_sub(N_COLUMNS);
         let listed = most_for.iter().take(N_COLUMNS).chain(&against[last..]);
-        let reason = |&(log_odds, view, column): &(f64, usize, usize)| {
+        let mut reason = |&(log_odds, view, column): &(f64, usize, usize)| {
             let given = which.iter().position(|&v| v == view);
             let of = |i: usize| given.map_or(f64::NAN, |v| joined.data.matrix(v)[[i, column]]);
             let has = |i: usize| given.is_some_and(|v| joined.data.mask().is_observed(i, v));
             let typical = |cluster: usize| {
+                if let Some(range) = ranges.get(&(view, column, cluster)) {
+                    return *range;
+                }
                 let members = (0..labels.len()).filter(|&i| labels[i] == cluster && has(i));
-                quartiles(members.map(of).collect()).unwrap_or_else(|| {
+                let range = quartiles(members.map(of).collect()).unwrap_or_else(|| {
                     // A few new samples do not show the range; the model knows mean and deviation.
                     self.mixture().map_or([f64::NAN; 2], |mixture| {
                         let (mean, sd) = mixture.column_range(view, column, cluster);
                         [mean - NORMAL_QUARTILE * sd, mean + NORMAL_QUARTILE * sd]
                     })
-                })
+                });
+                ranges.insert((view, column, cluster), range);
+                range
             };
             ColumnReason {
                 view: self.views[view].name.clone(),
@@ -165,7 +193,7 @@ impl NamedModel {
                 log_odds,
             }
         };
-        listed.map(reason).collect()
+        listed.map(&mut reason).collect()
     }
 
     fn measurements(&self, doubt: f64, next: &[NextView]) -> Vec<NextMeasurement> {
@@ -237,6 +265,14 @@ impl Reasons {
         )
     }
 
+    /// Returns the set of clusters in words; empty if the model has no sets.
+    pub fn certainty(&self) -> String {
+        self.set.as_ref().map_or_else(String::new, |(set, coverage)| {
+            let set = set_text(set.iter());
+            format!("With all views it would be cluster {set}, at {} % coverage.", 100.0 * coverage)
+        })
+    }
+
     /// Returns the log odds in words.
     pub fn odds(&self) -> String {
         let Self { cluster, other, log_odds, .. } = self;
@@ -273,7 +309,8 @@ impl Reasons {
 
     /// Returns the reasons as lines for a terminal.
     pub fn text(&self) -> String {
-        let mut text = format!("{}\n\n{}\n", self.headline(), self.odds());
+        let lines = [self.headline(), self.certainty(), String::new(), self.odds(), String::new()];
+        let mut text = lines.join("\n");
         let width = self.parts.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
         // Writing to a string cannot fail, here and below.
         for (name, part) in &self.parts {

@@ -34,6 +34,8 @@ pub enum Values {
     Numbers(Vec<f64>),
     /// Findings that are true or false.
     Flags(Vec<bool>),
+    /// Sets of clusters, counted from 0 and ascending.
+    Sets(Vec<Vec<usize>>),
 }
 
 impl SampleTable {
@@ -65,6 +67,11 @@ impl SampleTable {
                     "1 if, in some view, it is farther from its cluster than 99.9 % of the training samples",
                     found.unusual.clone().map(Values::Flags),
                 ),
+                Column::new(
+                    "set",
+                    "clusters, such as `1 or 3`: with all its views, 90 % of the samples (`--coverage`) would get one of these from the model",
+                    found.sets.clone().map(Values::Sets),
+                ),
             ],
         }
     }
@@ -92,6 +99,11 @@ impl SampleTable {
     }
 }
 
+/// Returns a set of clusters as text, such as `1 or 3`.
+pub fn set_text<T: ToString>(clusters: impl Iterator<Item = T>) -> String {
+    clusters.map(|cluster| cluster.to_string()).collect::<Vec<_>>().join(" or ")
+}
+
 impl Column {
     fn new(name: &str, description: &'static str, values: Option<Values>) -> Self {
         Self { name: name.to_owned(), description, values }
@@ -108,6 +120,7 @@ impl Values {
             (Self::Counts(values), Some(i)) => values[i].to_string(),
             (Self::Numbers(values), Some(i)) if !values[i].is_nan() => values[i].to_string(),
             (Self::Flags(values), Some(i)) => u8::from(values[i]).to_string(),
+            (Self::Sets(values), Some(i)) => set_text(values[i].iter()),
             (Self::Counts(_), None) => "0".to_owned(),
             _ => String::new(),
         }

@@ -1,6 +1,7 @@
 //! `cargo xtask study`: small experiments behind single tables of the documents, on simulated or damaged data.
 
 mod accuracy;
+mod coverage;
 mod damage;
 mod markers;
 mod next_view;
@@ -21,6 +22,8 @@ pub enum Study {
     Markers(markers::Arguments),
     /// Reveal the view that doubtful samples should be measured in: the table of docs/guides/one-sample.md.
     NextView(Masks),
+    /// Count how often sets of clusters contain the cluster by all views: the table of docs/guides/one-sample.md.
+    Coverage(coverage::Arguments),
     /// Score t-mixture on a data set with known classes, one line per mask.
     Accuracy(accuracy::Arguments),
     /// Damage files and read them: docs/notes/reliability.md.
@@ -34,6 +37,7 @@ impl Study {
             Self::Warnings(arguments) => warnings::run(arguments),
             Self::Markers(arguments) => markers::run(arguments),
             Self::NextView(masks) => next_view::run(masks),
+            Self::Coverage(arguments) => coverage::run(arguments),
             Self::Accuracy(arguments) => accuracy::run(arguments),
             Self::Damage(command) => damage::run(command),
         }?;

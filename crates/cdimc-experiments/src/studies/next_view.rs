@@ -28,10 +28,13 @@ pub(super) fn run(masks: &Masks) -> Result<()> {
             .collect();
         let views: Vec<usize> = (0..data.n_views()).collect();
         let entropies = |mask: ViewMask| -> Result<Vec<f64>> {
-            let explained = model.explain(&dataset.observe(mask)?, &views, &doubtful)?;
+            let data = dataset.observe(mask)?;
+            let fitted = model.clone().with_samples(&data, &views)?;
+            let explained = fitted.explain(&data, &views, &doubtful)?;
             Ok(explained.iter().map(Explanation::entropy).collect())
         };
-        let next = model.next_views(&data, &views, &doubtful, seed)?;
+        let fitted = model.clone().with_samples(&data, &views)?;
+        let next = fitted.next_views(&data, &views, &doubtful, seed);
         let (mut proposed, mut random) = (mask.entries().to_owned(), mask.entries().to_owned());
         let mut rng = seed.stream("random view").rng();
         for (&i, next) in doubtful.iter().zip(&next) {

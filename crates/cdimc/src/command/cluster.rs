@@ -65,6 +65,9 @@ pub(crate) struct Cluster {
     /// Settings of the method, a TOML file
     #[arg(long, value_name = "FILE", help_heading = "Clusters")]
     config: Option<PathBuf>,
+    /// Promised share of samples whose `set` has the cluster that the model would give with all views [0.9]
+    #[arg(long, value_name = "SHARE", help_heading = "Clusters")]
+    coverage: Option<f64>,
     /// Seed of all random numbers
     #[arg(long, default_value_t = 0, help_heading = "Clusters")]
     seed: u64,
@@ -121,7 +124,7 @@ pub(crate) struct Cluster {
         help_heading = "Running",
         conflicts_with_all = [
             "Input", "clinical", "survival", "clusters", "k_range", "k_seeds", "stability", "method", "seed", "config",
-            "device", "figures", "output", "force"
+            "coverage", "device", "figures", "output", "force"
         ]
     )]
     resume: Option<PathBuf>,
@@ -205,6 +208,12 @@ impl Cluster {
                 serde_json::to_value(table)?
             }
         };
+        if let Some(coverage) = self.coverage {
+            if self.method != TMixture::NAME {
+                bail!("--coverage: only {} has sets, not {}", TMixture::NAME, self.method);
+            }
+            settings["coverage"] = coverage.into();
+        }
         if let Some(device) = self.device {
             let name = match device {
                 DeviceName::Cpu => "cpu",

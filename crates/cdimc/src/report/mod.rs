@@ -19,6 +19,7 @@ use crate::analysis::Outcome;
 use crate::clinical::{Clinical, Comparison, short};
 use crate::markers::{Marker, Markers};
 use crate::recovery::{NOTHING_HIDDEN, Recovery};
+use crate::sample_table::set_text;
 use crate::tables::Joined;
 pub use alluvial::Grouping;
 use cdimc_data::{MaskReport, Seed};
@@ -334,15 +335,19 @@ impl Report<'_> {
             "{} samples have confidence below {DOUBTFUL_CONFIDENCE}{lowest}:",
             order.len()
         ));
+        let sets = self.outcome.clustering.sets.as_deref();
         let rows = order.into_iter().take(DOUBTFUL).map(|i| {
-            vec![
+            let mut row = vec![
                 self.joined.ids[i].clone(),
                 self.outcome.clustering.labels[i].to_string(),
                 format!("{:.3}", confidence[i]),
                 self.joined.data.mask().n_views_of(i).to_string(),
-            ]
+            ];
+            row.extend(sets.map(|sets| set_text(sets[i].iter())));
+            row
         });
-        page.table(&["sample", "cluster", "confidence", "views"], rows);
+        let header = ["sample", "cluster", "confidence", "views", "set"];
+        page.table(&header[..header.len() - usize::from(sets.is_none())], rows);
     }
 
     fn confusion(&self, page: &mut Page) {

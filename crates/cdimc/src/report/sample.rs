@@ -15,7 +15,7 @@ const ROW: f64 = 22.0;
 pub fn sample_html(reasons: &Reasons, command: &str) -> String {
     let mut page = Page::new(&reasons.id);
     page.lead(&format!("{}.", reasons.headline()));
-    page.paragraph(&reasons.advice());
+    page.paragraph(&format!("{} {}", reasons.certainty(), reasons.advice()));
     page.section("Why this cluster");
     page.paragraph(&reasons.odds());
     page.figure(

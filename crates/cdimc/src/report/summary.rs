@@ -34,6 +34,15 @@ impl Report<'_> {
         page.lead(&self.verdict().sentence("below"));
         page.cards(&self.cards());
         page.list(self.clusters().take(LINES).map(|cluster| self.in_a_line(cluster)));
+        let coverage = self.outcome.model.as_ref().and_then(|model| model.mixture()?.coverage());
+        if let (Some(sets), Some(coverage)) = (&self.outcome.clustering.sets, coverage) {
+            page.paragraph(&format!(
+                "{} of {} samples have one cluster at {} % coverage.",
+                sets.iter().filter(|set| set.len() == 1).count(),
+                sets.len(),
+                100.0 * coverage
+            ));
+        }
         self.strongest(page);
         let shown = self.joined.data.n_samples();
         if shown < self.n_samples {

@@ -3,7 +3,7 @@
 use crate::text;
 use crate::value::{integers, matrix, or_null};
 use cdimc::core::Clustering;
-use cdimc::sample_table::{SampleTable, Values};
+use cdimc::sample_table::{SampleTable, Values, set_text};
 use cdimc::tables::{FilledColumn, Joined, Table, advice_on_repeats, text_among_numbers};
 use extendr_api::prelude::*;
 use ndarray::{Array2, ShapeBuilder};
@@ -55,6 +55,10 @@ pub(crate) fn clusters(found: &Clustering, table: SampleTable, samples: &Joined)
                 (Doubles::from_values(values.into_iter().map(number)).into(), Rfloat::na().into())
             }
             Values::Flags(values) => (values.into(), Rbool::na_value().into()),
+            Values::Sets(sets) => {
+                let text = |set: &Vec<usize>| set_text(set.iter().map(|cluster| cluster + 1));
+                (sets.iter().map(text).collect::<Vec<_>>().into(), Rstr::na().into())
+            }
         };
         Some(((column.name.clone(), values), (column.name, missing)))
     };
