@@ -11,14 +11,14 @@ use ndarray::Array2;
 use rand::Rng;
 use rand::seq::SliceRandom;
 
-/// Smallest number of known samples.
-const MIN_KNOWN: usize = 30;
+/// Number of known samples from which samples with fewer views are left out.
+const MIN_KNOWN: usize = 200;
 /// Maximum number of samples used.
 const MAX_SAMPLES: usize = 20_000;
 /// Parts of the known samples; views of one part at a time are hidden.
 const FOLDS: usize = 4;
 /// EM iterations after views were hidden.
-const ITERATIONS: usize = 3;
+const ITERATIONS: usize = 10;
 /// Draws of a pattern until one has only views of the sample.
 const TRIES: usize = 20;
 /// Rounding error of sums of weights.
@@ -51,7 +51,8 @@ impl Hiding<'_> {
         let views = views.as_slice();
         let with = |least: usize| (0..views.len()).filter(move |&i| views[i].len() >= least);
         let needed = MIN_KNOWN.max((coverage / (1.0 - coverage)).ceil() as usize);
-        let most = (1..=n_views).rev().find(|&least| with(least).count() >= needed)?;
+        let enough = |least: &usize| with(*least).count() >= needed;
+        let most = (2..=n_views).rev().find(enough).unwrap_or(2).min(n_views);
         let known: Vec<usize> = with(most).collect();
         let limit = |n: usize| {
             let mut rng = self.seed.stream("sets").nth(n as u64).rng();
@@ -152,4 +153,60 @@ fn quantile(mut scores: Vec<(f64, f64)>, coverage: f64) -> Option<f64> {
         below < 0.0
     });
     reached.next().map(|(score, _)| score)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{MixtureModel, TMixture};
+    use cdimc_core::{Clusterer, Model, Silent};
+    use cdimc_data::{MissingPattern, MultiView, SyntheticViews};
+
+    #[test]
+    fn a_set_has_the_clusters_ahead_of_which_the_limit_is_not_exceeded() {
+        let p = [0.1, 0.6, 0.3];
+        assert_eq!(set(&p, 0.0), [1]);
+        assert_eq!(set(&p, 0.6), [1, 2]);
+        assert_eq!(set(&p, 0.95), [0, 1, 2]);
+    }
+
+    #[test]
+    fn the_quantile_counts_the_new_sample_and_weights() {
+        let scores = |n: usize, weight: f64| (0..n).map(|i| (i as f64, weight)).collect();
+        assert_eq!(quantile(scores(8, 1.0), 0.9), None);
+        assert_eq!(quantile(scores(9, 1.0), 0.9), Some(8.0));
+        assert_eq!(quantile(scores(99, 1.0), 0.9), Some(89.0));
+        // Two halves are one sample.
+        assert_eq!(quantile(scores(198, 0.5), 0.9), Some(179.0));
+    }
+
+    #[test]
+    fn sets_contain_the_cluster_by_all_views_as_often_as_promised() {
+        let (n, n_views) = (800, 3);
+        let views = SyntheticViews { n_samples: n, separation: 0.4, ..SyntheticViews::default() };
+        let dataset = views.generate(Seed::new(5)).unwrap();
+        let complete = MultiView::from_nan_rows(dataset.views().to_vec()).unwrap();
+        let mask = MissingPattern::PerView(0.4).mask(n, n_views, Seed::new(1)).unwrap();
+        let data = dataset.observe(mask).unwrap();
+        let settings = TMixture { starts: 4, refined: 1, ..TMixture::default() };
+        let fitted = settings.fit(&data, 4, Seed::new(1), &Silent).unwrap();
+        let bytes = fitted.model.unwrap().to_bytes().unwrap();
+        let model = MixtureModel::from_bytes(&bytes).unwrap();
+        let by_all = model.predict(&complete).unwrap();
+        assert!(by_all.sets.unwrap().iter().zip(&by_all.labels).all(|(set, c)| set == &[*c]));
+        let (sets, labels) = (fitted.clustering.sets.unwrap(), fitted.clustering.labels);
+        assert!(sets.iter().zip(&labels).all(|(set, c)| set.contains(c)));
+        for n_measured in 1..n_views {
+            let samples: Vec<usize> =
+                (0..n).filter(|&i| data.mask().n_views_of(i) == n_measured).collect();
+            let covered = samples.iter().filter(|&&i| sets[i].contains(&by_all.labels[i])).count();
+            let share = covered as f64 / samples.len() as f64;
+            let first = samples.iter().filter(|&&i| labels[i] == by_all.labels[i]).count();
+            println!("{n_measured}: {share} {first} {}", samples.len());
+            assert!(share > 0.86, "{n_measured} views: {share}");
+        }
+        assert!(sets.iter().any(|set| set.len() > 1));
+        let older = MixtureModel { set_limits: None, ..model };
+        assert!(older.predict(&data).unwrap().sets.is_none() && older.coverage().is_none());
+    }
 }

@@ -69,7 +69,7 @@ impl SampleTable {
                 ),
                 Column::new(
                     "set",
-                    "clusters, such as `1 or 3`: with all its views, 90 % of the samples (`--coverage`) would get one of these from the model",
+                    "clusters, such as `1 or 3`, one of which the sample would most likely get with all its views",
                     found.sets.clone().map(Values::Sets),
                 ),
             ],

@@ -107,9 +107,9 @@ fn add(
 fn simulated(number: u64) -> Result<Dataset> {
     let (n_samples, n_clusters, separation, widths) = match number {
         1 => (300, 4, 2.0, vec![12, 7, 20]),
-        2 => (1000, 4, 1.0, vec![12, 7, 20, 10]),
+        2 => (1000, 4, 0.7, vec![12, 7, 20, 10]),
         3 => (1000, 8, 1.0, vec![6; 6]),
-        4 => (200, 3, 1.0, vec![30; 4]),
+        4 => (200, 3, 0.7, vec![30; 4]),
         _ => (2000, 5, 0.7, vec![4, 8, 12, 16, 20]),
     };
     let view = |(v, width): (usize, usize)| SyntheticView {

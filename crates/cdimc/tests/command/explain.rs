@@ -27,9 +27,37 @@ fn reasons_add_up_and_agree_with_the_labels() {
     let shown = desk.succeeds(&format!("{explain} --sample s3 --sample s0"));
     assert!(shown.contains("s3: cluster ") && shown.contains("No view is missing."), "{shown}");
     assert!(shown.contains("s0: cluster ") && shown.contains("Columns for cluster"), "{shown}");
+    assert!(shown.matches("at 90 % coverage.").count() == 2, "{shown}");
     desk.succeeds(&format!("{explain} --sample s0 -q -o page"));
     let page = desk.text("page/1-s0.html");
     assert!(page.contains("What to measure next") && page.contains("<svg"), "{page}");
+}
+
+#[test]
+fn sets_contain_the_cluster_and_grow_with_the_coverage() {
+    let desk = Desk::new();
+    for (options, reason) in [
+        ("--method concat --coverage 0.8", "--coverage: only t-mixture has sets, not concat"),
+        ("--coverage 1", "coverage = 1: must lie above 0 and below 1"),
+    ] {
+        let error = desk.fails(&format!("cluster {VIEWS} -k 4 {options} -o out"));
+        assert!(error.contains(reason), "{error}");
+    }
+    let sizes = [0.5, 0.97].map(|coverage| {
+        desk.succeeds(&format!("cluster {VIEWS} -k 4 --coverage {coverage} -q -o {coverage}"));
+        let text = desk.text(&format!("{coverage}/labels.csv"));
+        let column = text.lines().next().unwrap().split(',').position(|name| name == "set");
+        let sizes = text.lines().skip(1).map(|line| {
+            let cells: Vec<&str> = line.split(',').collect();
+            let set: Vec<&str> = cells[column.unwrap()].split(" or ").collect();
+            assert!(set.contains(&cells[1]) && (cells[4] != "3" || set.len() == 1), "{line}");
+            set.len()
+        });
+        sizes.sum::<usize>()
+    });
+    assert!(sizes[0] <= sizes[1], "{sizes:?}");
+    let report = desk.text("0.97/report.html");
+    assert!(report.contains("of 120 samples have one cluster at 97 % coverage."));
 }
 
 #[test]
