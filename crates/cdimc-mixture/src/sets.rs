@@ -12,7 +12,7 @@ use rand::Rng;
 use rand::seq::SliceRandom;
 
 /// Number of known samples from which samples with fewer views are left out.
-const MIN_KNOWN: usize = 200;
+const MIN_KNOWN: usize = 30;
 /// Maximum number of samples used.
 const MAX_SAMPLES: usize = 20_000;
 /// Parts of the known samples; views of one part at a time are hidden.

@@ -1,104 +1,73 @@
-//! How often the set of a sample's clusters contains the cluster that all its views give, by the same model and by a fit on
-//! complete data.
+//! How often the set of a sample has the cluster that all its views give, by the same model and by a fit on complete data.
 
 use crate::source;
 use anyhow::{Context, Result};
 use cdimc::mixture::TMixture;
 use cdimc::say;
 use cdimc_core::{Clusterer, Silent};
-use cdimc_data::{Dataset, MultiView, Seed, SyntheticMap, SyntheticView, SyntheticViews, ViewMask};
+use cdimc_data::{
+    Dataset, MissingPattern, Seed, SyntheticMap, SyntheticView, SyntheticViews, ViewMask,
+};
 use cdimc_metrics::match_labels;
 
 #[derive(clap::Args)]
 pub struct Arguments {
     /// A data set, as in experiments, or `simulated:N` with N from 1 to 5.
     dataset: String,
-    /// Missing patterns, as in experiments.
-    #[arg(required = true)]
-    patterns: Vec<String>,
+    /// A missing pattern, as in experiments.
+    pattern: String,
     /// Number of masks.
-    #[arg(long, value_name = "N", default_value_t = 5)]
+    #[arg(long, value_name = "N", default_value_t = 3)]
     masks: usize,
-    /// Settings of t-mixture, a JSON object.
-    #[arg(long, value_name = "JSON", default_value = "{}")]
-    settings: String,
 }
 
-/// Counts of samples with one number of views.
-#[derive(Debug, Clone, Default)]
-struct Counts {
-    n: usize,
-    by_model: usize,
-    by_fit: usize,
-    first: usize,
+/// Sums over samples with one number of views.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sums {
+    n_samples: usize,
+    /// Sets with the cluster by all views, of the model and of a fit on complete data.
+    covered: [usize; 2],
     sizes: usize,
 }
 
-impl Counts {
-    fn line(&self) -> String {
-        let percent = |count: usize| 100.0 * count as f64 / self.n.max(1) as f64;
-        format!(
-            "{:.1} % of the labels by all views ({:.1} % of a fit on complete data); first cluster {:.1} %; mean size {:.2}; {} samples",
-            percent(self.by_model),
-            percent(self.by_fit),
-            percent(self.first),
-            self.sizes as f64 / self.n.max(1) as f64,
-            self.n
-        )
-    }
-}
-
-/// Prints for each pattern the coverage of all samples and by their number of views.
-pub(super) fn run(arguments: &Arguments) -> Result<()> {
-    let name = &arguments.dataset;
-    let settings: TMixture = serde_json::from_str(&arguments.settings)?;
+/// Prints the coverage and mean size of the sets of all samples, and by number of views.
+pub(super) fn run(Arguments { dataset: name, pattern, masks }: &Arguments) -> Result<()> {
     let dataset = match name.strip_prefix("simulated:") {
         Some(number) => simulated(number.parse()?)?,
         None => source::load(name)?,
     };
     let (k, n, n_views) = (dataset.n_classes(), dataset.n_samples(), dataset.n_views());
-    let complete =
-        dataset.observe(ViewMask::new(ndarray::Array2::from_elem((n, n_views), true))?)?;
-    let reference = settings.cluster(&complete, k, Seed::new(0))?.labels;
-    for pattern in &arguments.patterns {
-        let mut all = vec![Counts::default(); n_views + 1];
-        for i in 0..arguments.masks {
-            let seed = Seed::new(i as u64);
-            let data = dataset.observe(source::mask(&dataset, pattern, None, seed)?)?;
-            add(&mut all, &settings, (&data, &complete), &reference, (k, seed))
-                .with_context(|| format!("{name} {pattern}"))?;
-        }
-        say!("{name} {pattern}: {}", all[0].line());
-        for (n_views, counts) in all.iter().enumerate().skip(1).filter(|(_, counts)| counts.n > 0) {
-            say!("  {n_views} views: {}", counts.line());
+    let complete = MissingPattern::Complete.mask(n, n_views, Seed::new(0))?;
+    let complete = dataset.observe(complete)?;
+    let reference = TMixture::default().cluster(&complete, k, Seed::new(0))?.labels;
+    let mut all = vec![Sums::default(); n_views + 1];
+    for i in 0..*masks {
+        let seed = Seed::new(i as u64);
+        let mask: ViewMask = source::mask(&dataset, pattern, None, seed)?;
+        let fitted = TMixture::default().fit(&dataset.observe(mask.clone())?, k, seed, &Silent)?;
+        let sets = fitted.clustering.sets.context("too few samples with several views")?;
+        let model = fitted.model.context("t-mixture makes a model")?;
+        let by_model = model.predict(&complete)?.labels;
+        let matched = match_labels(&reference, &by_model)?;
+        for (i, set) in sets.iter().enumerate() {
+            let by_fit = set.iter().any(|c| matched.get(c) == Some(&Some(reference[i])));
+            for n_views in [0, mask.n_views_of(i)] {
+                let sums = &mut all[n_views];
+                sums.n_samples += 1;
+                sums.covered[0] += usize::from(set.contains(&by_model[i]));
+                sums.covered[1] += usize::from(by_fit);
+                sums.sizes += set.len();
+            }
         }
     }
-    Ok(())
-}
-
-/// Adds the samples of a fit to the counts of all samples, the first, and of their number of views.
-fn add(
-    all: &mut [Counts],
-    settings: &TMixture,
-    (data, complete): (&MultiView, &MultiView),
-    reference: &[usize],
-    (k, seed): (usize, Seed),
-) -> Result<()> {
-    let fitted = settings.fit(data, k, seed, &Silent)?;
-    let sets = fitted.clustering.sets.context("too few samples with several views for sets")?;
-    let by_model = fitted.model.context("t-mixture makes a model")?.predict(complete)?.labels;
-    let matched = match_labels(reference, &by_model)?;
-    for (i, set) in sets.iter().enumerate() {
-        let first = fitted.clustering.labels[i];
-        let by_fit = |c: &usize| matched.get(c) == Some(&Some(reference[i]));
-        for counts in [0, data.mask().n_views_of(i)] {
-            let counts = &mut all[counts];
-            counts.n += 1;
-            counts.by_model += usize::from(set.contains(&by_model[i]));
-            counts.by_fit += usize::from(set.iter().any(by_fit));
-            counts.first += usize::from(first == by_model[i]);
-            counts.sizes += set.len();
-        }
+    for (n_views, sums) in all.iter().enumerate().filter(|(_, sums)| sums.n_samples > 0) {
+        let n = sums.n_samples as f64;
+        let [model, fit] = sums.covered.map(|count| 100.0 * count as f64 / n);
+        let size = sums.sizes as f64 / n;
+        let of = if n_views == 0 { "all".to_owned() } else { format!("{n_views} views") };
+        say!(
+            "{name} {pattern}, {of}: {model:.1} % covered ({fit:.1} % of a fit on complete data), mean size {size:.2}, {n} samples"
+        );
     }
     Ok(())
 }
@@ -112,11 +81,9 @@ fn simulated(number: u64) -> Result<Dataset> {
         4 => (200, 3, 0.7, vec![30; 4]),
         _ => (2000, 5, 0.7, vec![4, 8, 12, 16, 20]),
     };
-    let view = |(v, width): (usize, usize)| SyntheticView {
-        width,
-        map: if v % 2 == 0 { SyntheticMap::Linear } else { SyntheticMap::Nonlinear },
-    };
-    let views = widths.into_iter().enumerate().map(view).collect();
+    let maps = [SyntheticMap::Linear, SyntheticMap::Nonlinear].into_iter().cycle();
+    let views = widths.into_iter().zip(maps).map(|(width, map)| SyntheticView { width, map });
+    let views = views.collect();
     let recipe =
         SyntheticViews { n_samples, n_clusters, separation, views, ..SyntheticViews::default() };
     Ok(recipe.generate(Seed::new(number))?)
