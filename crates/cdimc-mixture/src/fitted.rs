@@ -11,7 +11,7 @@ use crate::model::em::Fit;
 use crate::model::passes::{Densities, expectation};
 use crate::model::{Mixture, Prior};
 use crate::observations::Observations;
-use crate::responsibilities::Responsibilities;
+use crate::responsibilities::{Responsibilities, tempered};
 use crate::sets;
 use crate::settings::TMixture;
 use cdimc_core::{ClusterError, Clustering, Model, archive::Archive, check_views};
@@ -391,14 +391,4 @@ fn quantile(mut values: Vec<f64>, share: f64) -> f64 {
     values.sort_by(f64::total_cmp);
     let rank = (share * values.len() as f64).ceil() as usize;
     values.get(rank.max(1) - 1).copied().unwrap_or(f64::MAX)
-}
-
-/// Returns calibrated probabilities proportional to `R^exponent`; rows sum to 1.
-pub(crate) fn tempered(responsibilities: &Array2<f64>, exponent: f64) -> Array2<f64> {
-    let mut tempered = responsibilities.mapv(|r| r.powf(exponent));
-    for mut row in tempered.rows_mut() {
-        let sum = row.sum();
-        row.mapv_inplace(|r| r / sum);
-    }
-    tempered
 }

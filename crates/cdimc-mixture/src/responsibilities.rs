@@ -72,3 +72,13 @@ impl Responsibilities {
         Array2::from_shape_fn((self.n_samples, self.n_clusters), |(i, c)| self.at(i, c))
     }
 }
+
+/// Returns calibrated probabilities proportional to `R^exponent`; rows sum to 1.
+pub(crate) fn tempered(responsibilities: &Array2<f64>, exponent: f64) -> Array2<f64> {
+    let mut tempered = responsibilities.mapv(|r| r.powf(exponent));
+    for mut row in tempered.rows_mut() {
+        let sum = row.sum();
+        row.mapv_inplace(|r| r / sum);
+    }
+    tempered
+}

@@ -1,11 +1,10 @@
 //! Sets of clusters with a promised coverage (specification, section 5): split conformal prediction of the cluster by all
 //! views from the views that a sample has.
 
-use crate::fitted::tempered;
 use crate::model::passes::expectation;
 use crate::model::{Mixture, Prior};
 use crate::observations::Observations;
-use crate::responsibilities::Responsibilities;
+use crate::responsibilities::{Responsibilities, tempered};
 use cdimc_data::Seed;
 use ndarray::Array2;
 use rand::Rng;
@@ -201,8 +200,6 @@ mod tests {
                 (0..n).filter(|&i| data.mask().n_views_of(i) == n_measured).collect();
             let covered = samples.iter().filter(|&&i| sets[i].contains(&by_all.labels[i])).count();
             let share = covered as f64 / samples.len() as f64;
-            let first = samples.iter().filter(|&&i| labels[i] == by_all.labels[i]).count();
-            println!("{n_measured}: {share} {first} {}", samples.len());
             assert!(share > 0.86, "{n_measured} views: {share}");
         }
         assert!(sets.iter().any(|set| set.len() > 1));

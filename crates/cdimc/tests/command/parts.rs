@@ -106,7 +106,7 @@ fn a_new_sample_in_two_parts_gets_no_two_clusters() {
     let stderr =
         desk.fails(&format!("predict --model made/model.safetensors {PARTS} -q -o parts.csv"));
     assert!(
-        stderr.contains("is in rna-0.csv and again in rna-3.csv: a sample lies in"),
+        stderr.contains("is in rna-0.csv and again in rna-3.csv: a sample must be in"),
         "{stderr}"
     );
     assert!(!desk.path("parts.csv").exists());
