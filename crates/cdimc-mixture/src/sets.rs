@@ -187,7 +187,7 @@ mod tests {
         let complete = MultiView::from_nan_rows(dataset.views().to_vec()).unwrap();
         let mask = MissingPattern::PerView(0.4).mask(n, n_views, Seed::new(1)).unwrap();
         let data = dataset.observe(mask).unwrap();
-        let settings = TMixture { starts: 4, refined: 1, ..TMixture::default() };
+        let settings = TMixture { starts: 4, ..TMixture::default() };
         let fitted = settings.fit(&data, 4, Seed::new(1), &Silent).unwrap();
         let bytes = fitted.model.unwrap().to_bytes().unwrap();
         let model = MixtureModel::from_bytes(&bytes).unwrap();
