@@ -24,7 +24,7 @@ const NORMAL_QUARTILE: f64 = 0.674;
 const NO_DOUBT: f64 = 0.05;
 
 /// Typical ranges by view, column and cluster.
-type Ranges = HashMap<(usize, usize, usize), [f64; 2]>;
+type Ranges = HashMap<(usize, usize, usize), ([f64; 2], bool)>;
 
 /// Reasons for the cluster of a sample. Log odds are natural logarithms; positive ones speak for the cluster.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,6 +66,8 @@ pub struct ColumnReason {
     pub value: f64,
     /// First and third quartile of the column in the cluster and in the other, in the units of the file.
     pub typical: [[f64; 2]; 2],
+    /// Whether each range is the model's, because the tables have too few samples of the cluster.
+    pub is_modeled: [bool; 2],
     /// Part of the column in the log odds.
     pub log_odds: f64,
 }
@@ -175,21 +177,25 @@ impl NamedModel {
                     return *range;
                 }
                 let members = (0..labels.len()).filter(|&i| labels[i] == cluster && has(i));
-                let range = quartiles(members.map(of).collect()).unwrap_or_else(|| {
-                    // A few new samples do not show the range; the model knows mean and deviation.
+                let of_samples = quartiles(members.map(of).collect());
+                let range = of_samples.unwrap_or_else(|| {
+                    // A few new samples do not show the range; the model has mean and deviation.
                     self.mixture().map_or([f64::NAN; 2], |mixture| {
                         let (mean, sd) = mixture.column_range(view, column, cluster);
                         [mean - NORMAL_QUARTILE * sd, mean + NORMAL_QUARTILE * sd]
                     })
                 });
+                let range = (range, of_samples.is_none());
                 ranges.insert((view, column, cluster), range);
                 range
             };
+            let ranges = [explanation.cluster, explanation.other].map(typical);
             ColumnReason {
                 view: self.views[view].name.clone(),
                 column: self.views[view].features[column].clone(),
                 value: of(sample),
-                typical: [explanation.cluster, explanation.other].map(typical),
+                typical: ranges.map(|(range, _)| range),
+                is_modeled: ranges.map(|(_, is_modeled)| is_modeled),
                 log_odds,
             }
         };
@@ -249,11 +255,17 @@ fn similar(predicted: &Clustering, joined: &Joined, sample: usize) -> Vec<(Strin
 }
 
 impl ColumnReason {
-    /// Returns the typical ranges as text.
+    /// Returns the typical ranges as text; a range of the model begins with "about".
     pub fn ranges(&self) -> [String; 2] {
-        self.typical.map(|[low, high]| format!("{} to {}", short(low), short(high)))
+        [0, 1].map(|i| {
+            let [low, high] = self.typical[i].map(short);
+            format!("{}{low} to {high}", if self.is_modeled[i] { "about " } else { "" })
+        })
     }
 }
+
+/// Name of [`Reasons::unlisted`].
+pub(crate) const UNLISTED: &str = "all other columns, and an average sample";
 
 impl Reasons {
     /// Returns which cluster the sample is in, and how sure that is.
@@ -269,7 +281,10 @@ impl Reasons {
     pub fn certainty(&self) -> String {
         self.set.as_ref().map_or_else(String::new, |(set, coverage)| {
             let set = set_text(set.iter());
-            format!("With all views it would be cluster {set}, at {} % coverage.", 100.0 * coverage)
+            format!(
+                "With all views it would be in cluster {set}; this is right for about {} % of such samples.",
+                100.0 * coverage
+            )
         })
     }
 
@@ -296,6 +311,22 @@ impl Reasons {
                 100.0 * best.removed,
                 best.p_resolved
             ),
+        }
+    }
+
+    /// Returns the part of all columns that are not listed, and of an average sample.
+    pub fn unlisted(&self) -> f64 {
+        let listed: f64 = self.columns.iter().map(|column| column.log_odds).sum();
+        let views: f64 = self.parts.iter().skip(1).map(|(_, part)| part).sum();
+        views - listed
+    }
+
+    /// Returns a sentence on ranges that begin with "about"; empty if there are none.
+    pub fn on_ranges(&self) -> &'static str {
+        if self.columns.iter().any(|column| column.is_modeled.contains(&true)) {
+            "A range that begins with \"about\" is the model's: the tables have fewer than 8 samples of the cluster."
+        } else {
+            ""
         }
     }
 
@@ -334,6 +365,10 @@ impl Reasons {
                 let _ =
                     writeln!(text, "  {log_odds:+.2}  {view} {column}: {value} ({own} | {other})");
             }
+        }
+        let _ = writeln!(text, "\n  {:+.2}  {UNLISTED}", self.unlisted());
+        if !self.on_ranges().is_empty() {
+            let _ = writeln!(text, "\n{}", self.on_ranges());
         }
         let _ = writeln!(text, "\n{}", self.advice());
         for next in self.next.iter().skip(1).filter(|_| self.doubt >= NO_DOUBT) {

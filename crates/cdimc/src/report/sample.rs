@@ -4,7 +4,7 @@ use super::figures::cluster_color;
 use super::page::Page;
 use super::svg::{Anchor, Drawing, shortened};
 use crate::clinical::short;
-use crate::reasons::Reasons;
+use crate::reasons::{Reasons, UNLISTED};
 
 /// Sizes in points.
 const NAMES: f64 = 150.0;
@@ -46,6 +46,7 @@ pub fn sample_html(reasons: &Reasons, command: &str) -> String {
         let header = ["column", "value", &ranges[0], &ranges[1], "log odds"];
         page.table(&header, rows.into_iter());
     }
+    page.paragraph(&format!("{:+.2}: {UNLISTED}. {}", reasons.unlisted(), reasons.on_ranges()));
     page.section("How sure");
     let mut order: Vec<usize> = (0..reasons.probabilities.len()).collect();
     order.sort_by(|&a, &b| reasons.probabilities[b].total_cmp(&reasons.probabilities[a]));

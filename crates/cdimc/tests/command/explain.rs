@@ -27,7 +27,29 @@ fn reasons_add_up_and_agree_with_the_labels() {
     let shown = desk.succeeds(&format!("{explain} --sample s3 --sample s0"));
     assert!(shown.contains("s3: cluster ") && shown.contains("No view is missing."), "{shown}");
     assert!(shown.contains("s0: cluster ") && shown.contains("Columns for cluster"), "{shown}");
-    assert!(shown.matches("at 90 % coverage.").count() == 2, "{shown}");
+    assert!(shown.matches("this is right for about 90 % of such samples.").count() == 2, "{shown}");
+    // Lines of parts, of columns, and of all other columns: name and number.
+    let shown = desk.succeeds(&format!("{explain} --sample s3"));
+    let numbers = shown.lines().filter_map(|line| line.strip_prefix("  "));
+    let numbers: Vec<&str> = numbers.collect();
+    let last = |line: &&str| line.split_whitespace().last()?.parse::<f64>().ok();
+    let first = |line: &&str| line.split_whitespace().next()?.parse::<f64>().ok();
+    let views: f64 = numbers.iter().filter_map(last).skip(1).sum();
+    let columns: f64 = numbers.iter().filter_map(first).sum();
+    assert!((views - columns).abs() < 0.2, "{shown}");
+    // Of one sample alone, the tables do not show the ranges of clusters.
+    assert!(!shown.contains("(about "), "{shown}");
+    for view in ["rna", "protein", "image"] {
+        let text = desk.text(&format!("{view}.csv"));
+        let kept = text.lines().filter(|line| line.starts_with("id,") || line.starts_with("s3,"));
+        desk.put(
+            &format!("one-{view}.csv"),
+            &kept.map(|line| format!("{line}\n")).collect::<String>(),
+        );
+    }
+    let one = "explain --model out/model.safetensors --view rna=one-rna.csv --view protein=one-protein.csv";
+    let shown = desk.succeeds(&format!("{one} --view image=one-image.csv --id id --sample s3"));
+    assert!(shown.contains("(about ") && shown.contains("the tables have fewer than 8"), "{shown}");
     desk.succeeds(&format!("{explain} --sample s0 -q -o page"));
     let page = desk.text("page/1-s0.html");
     assert!(page.contains("What to measure next") && page.contains("<svg"), "{page}");
