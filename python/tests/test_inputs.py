@@ -373,9 +373,9 @@ def test_new_samples_may_lack_a_view_by_nan(quick, data):
         assert np.array_equal(model.impute(without)[1], model.impute(left_out)[1], equal_nan=True)
 
 
-def test_a_note_on_the_data_is_a_warning_about_odd_data(quick):
+def test_a_note_is_a_warning_that_calls_itself_a_note(quick):
     rng, n = np.random.default_rng(0), 24
     views = [rng.uniform(-1, 1, (n, 4)) + 6 * np.eye(4)[np.arange(n) % 3] for _ in range(3)]
     views[2] = views[2][(np.arange(n) * 7 + np.arange(n) // 3) % n]
-    with pytest.warns(cdimc.OddDataWarning, match="too few samples"):
+    with pytest.warns(cdimc.DoubtfulClustersWarning, match="note: .* too few samples"):
         quick("concat").fit(views)

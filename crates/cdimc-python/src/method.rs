@@ -10,6 +10,7 @@ use cdimc::data::Seed;
 use cdimc::markers::LISTED;
 use cdimc::sample_table::SampleTable;
 use cdimc::tables::Joined;
+use cdimc::warnings::Warning;
 use cdimc::{Configured, training_set};
 use pyo3::prelude::*;
 use serde_json::{Value, to_value};
@@ -112,9 +113,6 @@ impl Fit {
         n_steps: usize,
     ) -> PyResult<Py<Self>> {
         let chosen = to_value(outcome.cluster_number).unwrap_or(Value::Null);
-        let (faults, notes): (Vec<_>, Vec<_>) =
-            outcome.warnings.into_iter().partition(|warning| warning.sign.is_fault());
-        joined.warnings.extend(notes.into_iter().map(|note| note.text));
         let curves = std::mem::take(&mut outcome.clustering.curves);
         let fit = Self {
             features: std::mem::take(&mut joined.features),
@@ -123,7 +121,7 @@ impl Fit {
             n_clusters: outcome.n_clusters,
             n_steps,
             cluster_number: chosen.to_string(),
-            cluster_warnings: faults.into_iter().map(|warning| warning.text).collect(),
+            cluster_warnings: outcome.warnings.iter().map(Warning::line).collect(),
             model: outcome
                 .model
                 .map(|model| Py::new(py, Model::new(model.without_samples())))

@@ -47,6 +47,13 @@ pub struct Warning {
     pub text: String,
 }
 
+impl Warning {
+    /// Returns the text; a note begins with "note: ".
+    pub fn line(&self) -> String {
+        if self.sign.is_fault() { self.text.clone() } else { format!("note: {}", self.text) }
+    }
+}
+
 /// Kinds of warnings and notes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -29,7 +29,7 @@ impl Run {
             if warning.sign.is_fault() {
                 tracing::warn!("{}", warning.text);
             } else {
-                terminal.message(&format!("note: {}", warning.text));
+                terminal.message(&warning.line());
             }
         }
         match &self.parts {

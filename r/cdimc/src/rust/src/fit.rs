@@ -11,6 +11,7 @@ use cdimc::markers::LISTED;
 use cdimc::sample_table::SampleTable;
 use cdimc::tables::Joined;
 use cdimc::training_set;
+use cdimc::warnings::Warning;
 use extendr_api::prelude::*;
 use serde_json::{Value, to_value};
 
@@ -65,18 +66,13 @@ fn fit(
             let outcome = analysis.run(observer).map_err(text)?;
             let model = outcome.model.as_ref().map(|model| model.to_bytes().map_err(text));
             let model = model.transpose()?;
-            Ok(Box::new(move || fitted(joined, outcome, model)) as IntoR)
+            Ok(Box::new(move || fitted(&joined, outcome, model)) as IntoR)
         })
     };
     answer(start())
 }
 
-fn fitted(mut joined: Joined, mut outcome: Outcome, model: Option<Vec<u8>>) -> Robj {
-    let (faults, notes): (Vec<_>, Vec<_>) = std::mem::take(&mut outcome.warnings)
-        .into_iter()
-        .partition(|warning| warning.sign.is_fault());
-    joined.warnings.extend(notes.into_iter().map(|note| note.text));
-    let joined = &joined;
+fn fitted(joined: &Joined, outcome: Outcome, model: Option<Vec<u8>>) -> Robj {
     let markers = outcome.markers(joined, LISTED);
     let number = to_value(&outcome.cluster_number).unwrap_or(Value::Null);
     let facts = outcome.facts();
@@ -91,7 +87,7 @@ fn fitted(mut joined: Joined, mut outcome: Outcome, model: Option<Vec<u8>>) -> R
     let curves =
         found.curves.iter().map(|curve| (curve.name.as_str(), Robj::from(curve.values.clone())));
     let entries = joined.data.mask().entries();
-    let warnings: Vec<String> = faults.into_iter().map(|warning| warning.text).collect();
+    let warnings: Vec<String> = outcome.warnings.iter().map(Warning::line).collect();
     list!(
         found = clusters(&found, table, joined),
         view_names = &joined.names,
