@@ -160,7 +160,7 @@ fn write_settings(text: &mut String, experiment: &Experiment, records: &[Record]
     }
     for variant in &experiment.methods {
         if let Some(chosen) = &variant.chosen {
-            writeln!(text, "- How those of {} were chosen: {chosen}", variant.label())?;
+            writeln!(text, "- How the settings of {} were chosen: {chosen}", variant.label())?;
         }
     }
     Ok(())

@@ -285,8 +285,7 @@ impl Model for MixtureModel {
     }
 }
 
-/// Mixture with samples, usually those of its fit. Coordinates and responsibilities are computed once, for all questions after a
-/// fit.
+/// Mixture with the samples of its fit, or with other samples. Their coordinates and responsibilities are computed once.
 #[derive(Debug, Clone)]
 pub struct FittedMixture {
     pub(crate) model: MixtureModel,

@@ -38,7 +38,7 @@ pub struct Reasons {
     pub other: usize,
     /// Calibrated probabilities of all clusters.
     pub probabilities: Vec<f64>,
-    /// Clusters one of which all views would give, and the promised coverage; `None` if the model has no sets.
+    /// The sample's likely clusters if all views were measured, and the promised coverage; `None` if the model has no sets.
     pub set: Option<(Vec<usize>, f64)>,
     /// Log odds of the cluster against the other.
     pub log_odds: f64,

@@ -69,7 +69,7 @@ impl SampleTable {
                 ),
                 Column::new(
                     "set",
-                    "clusters, such as `1 or 3`, one of which the sample would most likely get with all its views",
+                    "the likely clusters if all views were measured, such as `1 or 3`",
                     found.sets.clone().map(Values::Sets),
                 ),
             ],

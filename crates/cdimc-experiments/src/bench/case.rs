@@ -135,7 +135,7 @@ pub(crate) fn data(case: &Case) -> Result<MultiView> {
     Ok(MultiView::from_nan_rows(views)?)
 }
 
-/// The numbers in a file. It is not read at once, so that measured memory is that of the numbers.
+/// Returns the numbers in a file. Reads it in pieces, so that the measured memory holds the numbers alone.
 pub(crate) fn numbers<T, const BYTES: usize>(
     folder: &Path,
     name: &str,

@@ -1,5 +1,4 @@
-//! `cargo xtask bench`: seconds and memory of CDIMC-net's parts and the mixture, ours and those of other programs in
-//! turn.
+//! `cargo xtask bench`: seconds and memory of CDIMC-net's parts and the mixture, beside other programs.
 //!
 //! Every measurement is a process of its own. With `--python` the same case goes to plain programs of PyTorch and
 //! scikit-learn (`peers/peer.py`), from the same data and initial weights, and the losses of both are compared.
@@ -96,8 +95,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
     say!(
         "# Benchmarks\n\n{} thread(s) each, the fastest of {} alternating processes (one for a task of minutes). CPU seconds \
-         are those of the whole process. A ratio above 1 means that we are faster. Agreement is the largest relative \
-         difference of losses, or that of inertia (below 0 ours is better).\n\n{}",
+         are for the whole process. A ratio above 1 means that we are faster. Agreement is the largest relative \
+         difference of losses, or of inertia (below 0 ours is better).\n\n{}",
         arguments.threads,
         arguments.rounds,
         Grid::new(HEAD).markdown().trim_end()
@@ -150,7 +149,7 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// Measures those of the tasks that are wanted, with this share of every view hidden.
+    /// Measures the requested tasks, with a share of every view hidden.
     fn measure_all(
         &mut self,
         name: &str,

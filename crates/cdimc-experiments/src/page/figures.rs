@@ -12,7 +12,7 @@ use cdimc_cluster::CdimcNet;
 /// Where the paper looks for the weight of the graph term and for the learning rate (section 4.4).
 const SUGGESTED: std::ops::RangeInclusive<f64> = 1e-5..=1e-3;
 
-/// A figure with one value per row: its drawings, what each says of the paper's claim, and the values.
+/// Returns a section with one value per row: drawings, a comparison with the paper's claim, and the values.
 pub(super) fn part(part: &Part<'_>, figures: &mut Figures) -> Result<String> {
     let mut parts = Vec::new();
     let mut values = Grid::new("data | row | runs | ACC | NMI");

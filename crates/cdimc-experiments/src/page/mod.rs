@@ -240,7 +240,7 @@ mod tests {
     use crate::record::tests::record;
     use serde_json::{Value, json};
 
-    /// Records of CDIMC-net on so many masks of Handwritten at two rates, and of points of the other figures; the page.
+    /// Returns the page for records of CDIMC-net: `n_masks` masks of Handwritten at two rates, and points of the other figures.
     fn page(n_masks: usize) -> Vec<(String, String)> {
         const OURS: &str = "cdimc-net, chosen by shared information";
         let folder = tempfile::tempdir().unwrap();

@@ -37,7 +37,7 @@ impl Report<'_> {
         let coverage = self.outcome.model.as_ref().and_then(|model| model.mixture()?.coverage());
         if let (Some(sets), Some(coverage)) = (&self.outcome.clustering.sets, coverage) {
             page.paragraph(&format!(
-                "{} of {} samples have one cluster at {} % coverage.",
+                "{} of {} samples have one likely cluster, the others several (right for about {} %; column `set`).",
                 sets.iter().filter(|set| set.len() == 1).count(),
                 sets.len(),
                 100.0 * coverage

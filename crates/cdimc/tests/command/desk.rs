@@ -117,6 +117,10 @@ impl Desk {
     }
 }
 
+/// The program itself, and its commands.
+pub(crate) const COMMANDS: [&str; 9] =
+    ["", "inspect", "cluster", "predict", "explain", "impute", "evaluate", "compare", "mask"];
+
 pub(crate) const VIEWS: &str = "--view rna.csv --view protein.csv --view image.csv --id id";
 
 pub(crate) fn cluster_line(rest: &str) -> String {

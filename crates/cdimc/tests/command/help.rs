@@ -1,13 +1,11 @@
 //! Help, manual pages, and hints at similar names.
 
-use crate::desk::Desk;
+use crate::desk::{COMMANDS, Desk};
 
 #[test]
 fn every_short_help_fits_a_screen_and_shows_an_example() {
     let desk = Desk::new();
-    let subs =
-        ["", "inspect", "cluster", "predict", "explain", "impute", "evaluate", "compare", "mask"];
-    for sub in subs {
+    for sub in COMMANDS {
         let help = desk.succeeds(&format!("{sub} -h"));
         assert!(help.contains("Example:"), "{help}");
         assert!(help.lines().count() <= 50, "{sub}: {} lines\n{help}", help.lines().count());

@@ -1,7 +1,7 @@
 //! Snapshots of what users read, so that a review sees words change. Every number is written as 0. After a change that
 //! is meant, `INSTA_UPDATE=always cargo test -p cdimc --test command words` writes the files again.
 
-use crate::desk::{Desk, VIEWS};
+use crate::desk::{COMMANDS, Desk, VIEWS};
 use insta::assert_snapshot;
 use std::fmt::Write;
 
@@ -41,9 +41,7 @@ fn text_of(page: &str) -> String {
 #[test]
 fn the_help_of_every_command_is_in_a_snapshot() {
     let desk = Desk::new();
-    let commands =
-        ["", "inspect", "cluster", "predict", "explain", "impute", "evaluate", "compare", "mask"];
-    for command in commands {
+    for command in COMMANDS {
         let [short, long] = ["-h", "--help"].map(|of| desk.succeeds(&format!("{command} {of}")));
         let name = if command.is_empty() { "cdimc" } else { command };
         assert_snapshot!(format!("help_{name}"), format!("{short}\n---- --help\n{long}"));
