@@ -1,4 +1,4 @@
-"""The command and the module give the same bits, and read each other's models."""
+"""The command and the module give the same numbers, and read each other's models."""
 
 import csv
 import json
@@ -24,6 +24,11 @@ def run(command, *arguments):
     done = subprocess.run([command, "--quiet", *map(str, arguments)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def shown(x):
+    """The number that a table of the command shows for ``x``: six significant digits."""
+    return float(f"{x:.5e}")
 
 
 def table(path):
@@ -62,14 +67,15 @@ def test_labels_and_models_equal_the_command(method, command, files, frames, tmp
         if column in frame:
             # An empty cell means no cluster.
             written = [row[column] if column == "set" else float(row[column] or -1) for row in rows]
-            assert written == frame[column].astype(str if column == "set" else float).tolist(), column
+            values = frame[column].astype(str if column == "set" else float)
+            assert written == [value if column == "set" else shown(value) for value in values], column
         else:
             assert all(row[column] == "" for row in rows)
     for name, values in (("embedding", estimator.embedding_), ("probabilities", estimator.probabilities_)):
         assert (out / f"{name}.csv").exists() == (values is not None), name
         if values is not None:
             found = [[float(x) for key, x in row.items() if key not in ("id", "cluster")] for row in table(out / f"{name}.csv")]
-            assert np.array_equal(np.array(found), values), name
+            assert np.array_equal(np.array(found), np.vectorize(shown)(values)), name
     assert (out / "model.safetensors").exists() == (estimator._model is not None)
     if estimator._model is not None:
         assert (out / "model.safetensors").read_bytes() == estimator._model.to_bytes()
@@ -88,7 +94,7 @@ def test_each_side_uses_the_model_of_the_other(command, files, frames, tmp_path,
     assert [row["id"] for row in rows] == cdimc.sample_names(new)
     for estimator in (theirs, ours):
         assert [int(row["cluster"]) for row in rows] == estimator.predict(new).tolist()
-        assert [float(row["confidence"]) for row in rows] == estimator.predict_confidence(new).tolist()
+        assert [float(row["confidence"]) for row in rows] == [shown(p) for p in estimator.predict_confidence(new)]
     run(command, "impute", *arguments, "-o", tmp_path / "filled")
     for name, values in theirs.impute(new).items():
         rows = table(tmp_path / "filled" / f"{name}.csv")
@@ -138,7 +144,7 @@ def test_survival_and_associations_equal_the_command(command, files, frames, tmp
     found = {row["column"]: row for row in cdimc.tl.associations(known, ["age", "stage"]).to_dict("records")}
     for row in table(out / "associations.csv"):
         for key in ("n", "statistic", "p", "size"):
-            assert float(row[key]) == found[row["column"]][key]
+            assert float(row[key]) == shown(found[row["column"]][key])
         assert row["test"] == found[row["column"]]["test"] and row["clusters"] == found[row["column"]]["clusters"]
     survival = cdimc.tl.survival(known, "days", "dead")
     record = json.loads((out / "run.json").read_text())
@@ -147,7 +153,7 @@ def test_survival_and_associations_equal_the_command(command, files, frames, tmp
     expected = pd.Series(ratios, dtype=float)
     assert survival["clusters"]["hazard-ratio-ratio"].astype(float).equals(expected)
     steps = table(out / "survival.csv")
-    assert [float(row["survival"]) for row in steps] == survival["curves"]["survival"].tolist()
+    assert [float(row["survival"]) for row in steps] == [shown(p) for p in survival["curves"]["survival"]]
     with pytest.raises(ValueError, match="all 60 samples are censored"):
         cdimc.tl.survival(known.assign(dead=False), "days", "dead")
     with pytest.raises(ValueError, match="no column `died`"):

@@ -1,6 +1,7 @@
 //! Verdict on clusters from all checks, the same on the terminal and in the report.
 
 use crate::analysis::Outcome;
+use crate::clinical::rounded;
 use crate::markers::Markers;
 use crate::warnings::Sign;
 
@@ -69,7 +70,7 @@ impl Verdict {
         }
         let mut tests =
             markers.clusters.iter().flatten().flatten().filter_map(|marker| marker.test);
-        if markers.untested.is_none() && !tests.any(|test| test.q <= LARGEST_Q) {
+        if markers.untested.is_none() && !tests.any(|test| rounded(test.q) <= LARGEST_Q) {
             doubts.push(format!(
                 "No column describes a cluster reliably: none has a q of at most {LARGEST_Q}."
             ));
@@ -105,6 +106,6 @@ impl Verdict {
 pub(crate) fn share_sure(outcome: &Outcome) -> Option<f64> {
     let clustering = &outcome.clustering;
     let confidence = clustering.probabilities.as_ref().and(clustering.confidence.as_ref())?;
-    let sure = confidence.iter().filter(|&&p| p >= SURE).count();
+    let sure = confidence.iter().filter(|&&p| rounded(p) >= SURE).count();
     Some(sure as f64 / confidence.len().max(1) as f64)
 }

@@ -242,7 +242,12 @@ pub(crate) fn digits(x: f64) -> String {
 
 /// Formats a number like [`digits`], but with at most six significant digits.
 pub(crate) fn six_digits(x: f64) -> String {
-    digits(format!("{x:.5e}").parse().unwrap_or(x))
+    digits(rounded(x))
+}
+
+/// Returns the number that [`six_digits`] shows. Limits apply to it, so that files and report agree.
+pub(crate) fn rounded(x: f64) -> f64 {
+    format!("{x:.5e}").parse().unwrap_or(x)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::cluster::command_line;
 use super::input::Input;
-use super::output::{OutputFolder, csv_bytes};
+use super::output::{OutputFolder, readable_csv};
 use crate::data::Seed;
 use crate::reasons::Reasons;
 use crate::report::sample_html;
@@ -58,7 +58,7 @@ impl Explain {
         };
         let command = command_line();
         let rows = found.iter().flat_map(Reasons::rows);
-        output.write("explanations.csv", &csv_bytes(&Reasons::HEADER, rows)?)?;
+        output.write("explanations.csv", &readable_csv(&Reasons::HEADER, 5, rows)?)?;
         let pages = if self.samples.is_empty() { &[][..] } else { &found };
         for (i, reasons) in pages.iter().enumerate() {
             output.write(&page_file(i, &reasons.id), sample_html(reasons, &command).as_bytes())?;

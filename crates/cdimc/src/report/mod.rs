@@ -16,7 +16,7 @@ mod svg;
 
 use self::clinical::p_value;
 use crate::analysis::Outcome;
-use crate::clinical::{Clinical, Comparison, short};
+use crate::clinical::{Clinical, Comparison, rounded, short};
 use crate::markers::{Marker, Markers};
 use crate::recovery::{NOTHING_HIDDEN, Recovery};
 use crate::sample_table::set_text;
@@ -318,8 +318,8 @@ impl Report<'_> {
     fn doubtful(&self, page: &mut Page) {
         let Some(confidence) = self.outcome.clustering.confidence.as_deref() else { return };
         page.section("Doubtful samples");
-        let mut order: Vec<usize> =
-            (0..confidence.len()).filter(|&i| confidence[i] < DOUBTFUL_CONFIDENCE).collect();
+        let is_doubtful = |&i: &usize| rounded(confidence[i]) < DOUBTFUL_CONFIDENCE;
+        let mut order: Vec<usize> = (0..confidence.len()).filter(is_doubtful).collect();
         if order.is_empty() {
             page.paragraph(&format!(
                 "None: every sample has confidence {DOUBTFUL_CONFIDENCE} or more."

@@ -3,7 +3,7 @@
 use super::Report;
 use super::clinical::named_p_value;
 use super::page::Page;
-use crate::clinical::short;
+use crate::clinical::{rounded, short};
 use crate::markers::Marker;
 use crate::verdict::{LARGEST_Q, SURE, Verdict, share_sure};
 use crate::warnings::{Sign, Warning};
@@ -87,7 +87,8 @@ impl Report<'_> {
 
     /// Returns whether a marker is named on the first screen. If columns were tested, it needs a small q value.
     fn is_shown(&self, marker: &Marker) -> bool {
-        self.markers.untested.is_some() || marker.test.is_some_and(|test| test.q <= LARGEST_Q)
+        self.markers.untested.is_some()
+            || marker.test.is_some_and(|test| rounded(test.q) <= LARGEST_Q)
     }
 
     /// Returns the large numbers, each with its description.

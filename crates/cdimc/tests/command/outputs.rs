@@ -216,3 +216,42 @@ fn absurd_sizes_are_one_line() {
     let error = desk.fails("evaluate --labels found.csv --truth truth.csv");
     assert!(error.contains("classes = 60000, clusters = 60000"), "{error}");
 }
+
+#[test]
+fn tables_for_people_have_six_digits_and_agree_with_the_summary() {
+    let desk = Desk::new();
+    let clinic: String =
+        (0..120).map(|i| format!("s{i},{},{}.25,{}\n", i * 3 % 41, i * 7 % 50, i % 3)).collect();
+    desk.put("clinic.csv", &format!("id,age,days,dead\n{}", clinic.replace(",2\n", ",0\n")));
+    let clinical = "--clinical clinic.csv --survival days,dead";
+    let ran = desk.run(&format!("cluster {VIEWS} -k 4 {clinical} -o out"));
+    desk.succeeds(&format!("predict --model out/model.safetensors {VIEWS} -o new.csv"));
+    desk.succeeds(&format!("explain --model out/model.safetensors {VIEWS} -q -o why"));
+    for file in [
+        "out/labels.csv",
+        "out/probabilities.csv",
+        "out/embedding.csv",
+        "out/markers.csv",
+        "out/associations.csv",
+        "out/survival.csv",
+        "new.csv",
+        "why/explanations.csv",
+    ] {
+        let text = desk.text(file);
+        let cells = text.lines().flat_map(|line| line.split(','));
+        let numbers = cells.filter(|cell| cell.contains('.') && cell.parse::<f64>().is_ok());
+        let digits = numbers.map(|cell| {
+            let digits = cell.split('e').next().unwrap().replace(['.', '-'], "");
+            digits.trim_start_matches('0').len()
+        });
+        assert_eq!(digits.max(), Some(6), "{file}");
+    }
+    let text = desk.text("out/labels.csv");
+    let sure = text
+        .lines()
+        .skip(1)
+        .filter(|line| line.split(',').nth(2).unwrap().parse::<f64>().unwrap() >= 0.9);
+    let share = format!("{:.0} % of the samples are sure", 100.0 * sure.count() as f64 / 120.0);
+    let shown = String::from_utf8_lossy(&ran.stderr);
+    assert!(shown.contains(&share), "{shown}");
+}

@@ -5,7 +5,7 @@ use super::run_record::Status;
 use super::terminal_host::Terminal;
 use crate::analysis::Outcome;
 use crate::clinical::Comparison;
-use crate::command::output::{csv_bytes, samples_csv};
+use crate::command::output::{readable_csv, samples_csv};
 use crate::command::parts::MissingViews;
 use crate::markers::LISTED;
 use crate::report::Report;
@@ -53,7 +53,7 @@ impl Run {
         }
         let markers = outcome.markers(joined, LISTED);
         let (header, rows) = markers.table(&joined.names, &joined.features);
-        output.write("markers.csv", &csv_bytes(&header, rows)?)?;
+        output.write("markers.csv", &readable_csv(&header, 3, rows)?)?;
         if let Some(model) = &outcome.model {
             output.write("model.safetensors", &model.to_bytes()?)?;
         }
@@ -104,18 +104,18 @@ impl Run {
             let row: Vec<String> = row.iter().map(ToString::to_string).collect();
             std::iter::once(id.clone()).chain(row)
         });
-        csv_bytes(&header, rows)
+        readable_csv(&header, 1, rows)
     }
 
     /// Writes the comparison of the clusters with the clinical table.
     fn write_comparison(&self, comparison: &Comparison) -> anyhow::Result<()> {
         if !comparison.associations.is_empty() {
             let (header, rows) = comparison.associations_table();
-            self.output.write("associations.csv", &csv_bytes(&header, rows)?)?;
+            self.output.write("associations.csv", &readable_csv(&header, 1, rows)?)?;
         }
         if let Some(survival) = &comparison.survival {
             let (header, rows) = survival.table();
-            self.output.write("survival.csv", &csv_bytes(&header, rows)?)?;
+            self.output.write("survival.csv", &readable_csv(&header, 1, rows)?)?;
         }
         Ok(())
     }

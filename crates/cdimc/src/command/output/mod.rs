@@ -8,6 +8,7 @@ mod lock;
 pub(crate) use file::OutputFile;
 pub(crate) use folder::OutputFolder;
 
+use crate::clinical::six_digits;
 use crate::sample_table::SampleTable;
 use crate::tables::Joined;
 use anyhow::bail;
@@ -85,6 +86,24 @@ where
     Ok(writer.into_inner()?)
 }
 
+/// Returns a table for people as CSV. After the first `n_names` cells of a row, numbers have at most six significant
+/// digits; integers keep all of theirs.
+pub(crate) fn readable_csv<R, C>(
+    header: &[&str],
+    n_names: usize,
+    rows: R,
+) -> anyhow::Result<Vec<u8>>
+where
+    R: IntoIterator<Item = C>,
+    C: IntoIterator<Item = String>,
+{
+    let shown = |(j, text): (usize, String)| match text.parse() {
+        Ok(x) if j >= n_names && text.contains(['.', 'e']) => six_digits(x),
+        _ => text,
+    };
+    csv_bytes(header, rows.into_iter().map(|row| row.into_iter().enumerate().map(shown)))
+}
+
 /// Returns `labels.csv`: one line per sample, samples without a value in any view last.
 pub(crate) fn samples_csv(table: &SampleTable, samples: &Joined) -> anyhow::Result<Vec<u8>> {
     let names = table.columns.iter().map(|column| column.name.as_str());
@@ -96,7 +115,7 @@ pub(crate) fn samples_csv(table: &SampleTable, samples: &Joined) -> anyhow::Resu
         let cells = values.map(move |of| of.map_or_else(String::new, |of| of.text(sample)));
         std::iter::once(id.clone()).chain(cells)
     });
-    csv_bytes(&header, rows)
+    readable_csv(&header, 1, rows)
 }
 
 fn parent_of(path: &Path) -> &Path {
