@@ -18,6 +18,7 @@ use self::clinical::p_value;
 use crate::analysis::Outcome;
 use crate::clinical::{Clinical, Comparison, rounded, short};
 use crate::markers::{Marker, Markers};
+use crate::reasons::Reasons;
 use crate::recovery::{NOTHING_HIDDEN, Recovery};
 use crate::sample_table::set_text;
 use crate::tables::Joined;
@@ -35,6 +36,9 @@ use std::ops::Range;
 /// Confidence below which a sample is doubtful, and maximum number of doubtful samples on the page.
 const DOUBTFUL_CONFIDENCE: f64 = 0.8;
 const DOUBTFUL: usize = 20;
+/// File of the pages of doubtful samples, and the seed of what they draw, the one of `cdimc explain`.
+pub const SAMPLES_FILE: &str = "doubtful.html";
+const SAMPLES_SEED: u64 = 0;
 /// Maximum number of samples in a picture.
 const MAX_POINTS: usize = 5000;
 /// Number of columns per view listed for a cluster.
@@ -85,11 +89,36 @@ impl Report<'_> {
         self.contributions(&mut page);
         self.number_of_clusters(&mut page);
         self.missing(&mut page);
-        self.doubtful(&mut page);
+        let doubtful = self.doubtful();
+        let reasons = self.reasons(&doubtful);
+        self.doubtful_section(&mut page, &doubtful, !reasons.is_empty());
         self.confusion(&mut page);
         self.curves(&mut page);
         self.how(&mut page);
-        page.finish()
+        let samples =
+            (!reasons.is_empty()).then(|| sample::sample_pages("Doubtful samples", &reasons));
+        Rendered { samples, ..page.finish() }
+    }
+
+    /// Returns the samples with confidence below the limit, the lowest first.
+    fn doubtful(&self) -> Vec<usize> {
+        let Some(confidence) = &self.outcome.clustering.confidence else { return Vec::new() };
+        let is_doubtful = |&i: &usize| rounded(confidence[i]) < DOUBTFUL_CONFIDENCE;
+        let mut order: Vec<usize> = (0..confidence.len()).filter(is_doubtful).collect();
+        order.sort_by(|&a, &b| confidence[a].total_cmp(&confidence[b]));
+        order
+    }
+
+    /// Returns the reasons for the clusters of the first doubtful samples; none without a mixture of several clusters.
+    fn reasons(&self, doubtful: &[usize]) -> Vec<Reasons> {
+        let listed = &doubtful[..doubtful.len().min(DOUBTFUL)];
+        let Some(model) = self.outcome.model.as_ref().filter(|_| !listed.is_empty()) else {
+            return Vec::new();
+        };
+        let seed = Seed::new(SAMPLES_SEED);
+        model
+            .reasons_of_fit(&self.outcome.clustering, self.joined, listed, seed)
+            .unwrap_or_default()
     }
 
     /// Returns the clusters that have samples.
@@ -315,28 +344,25 @@ impl Report<'_> {
         page.paragraph("More of them are in markers.csv.");
     }
 
-    fn doubtful(&self, page: &mut Page) {
+    fn doubtful_section(&self, page: &mut Page, doubtful: &[usize], has_pages: bool) {
         let Some(confidence) = self.outcome.clustering.confidence.as_deref() else { return };
         page.section("Doubtful samples");
-        let is_doubtful = |&i: &usize| rounded(confidence[i]) < DOUBTFUL_CONFIDENCE;
-        let mut order: Vec<usize> = (0..confidence.len()).filter(is_doubtful).collect();
-        if order.is_empty() {
+        if doubtful.is_empty() {
             page.paragraph(&format!(
                 "None: every sample has confidence {DOUBTFUL_CONFIDENCE} or more."
             ));
             return;
         }
-        order.sort_by(|&a, &b| confidence[a].total_cmp(&confidence[b]));
-        let lowest = match order.len() {
+        let lowest = match doubtful.len() {
             n if n > DOUBTFUL => format!("; the {DOUBTFUL} lowest"),
             _ => String::new(),
         };
         page.paragraph(&format!(
             "{} samples have confidence below {DOUBTFUL_CONFIDENCE}{lowest}:",
-            order.len()
+            doubtful.len()
         ));
         let sets = self.outcome.clustering.sets.as_deref();
-        let rows = order.into_iter().take(DOUBTFUL).map(|i| {
+        let rows = doubtful.iter().take(DOUBTFUL).map(|&i| {
             let mut row = vec![
                 self.joined.ids[i].clone(),
                 self.outcome.clustering.labels[i].to_string(),
@@ -347,7 +373,15 @@ impl Report<'_> {
             row
         });
         let header = ["sample", "cluster", "confidence", "views", "set"];
-        page.table(&header[..header.len() - usize::from(sets.is_none())], rows);
+        let header = &header[..header.len() - usize::from(sets.is_none())];
+        if has_pages {
+            page.linked_table(header, rows, SAMPLES_FILE);
+            page.paragraph(&format!(
+                "The names link to {SAMPLES_FILE}: why each sample is in its cluster, how sure that is, and what to measure next."
+            ));
+        } else {
+            page.table(header, rows);
+        }
     }
 
     fn confusion(&self, page: &mut Page) {

@@ -33,7 +33,8 @@ th[role=button] { cursor: pointer; }
 @page { size: A4; margin: 15mm; }
 @media print { tr[hidden] { display: table-row; } .table input, .table button { display: none; } table { display: table; font-size: .75rem; }
   th, td { padding: .15rem .35rem; } td.long { overflow-wrap: anywhere; }
-  body { margin: 0; max-width: none; } figure:has(svg[width='460']) { max-width: 47%; } figure, tr { break-inside: avoid; } h2 { break-after: avoid; } }
+  body { margin: 0; max-width: none; } figure:has(svg[width='460']) { max-width: 47%; } figure, tr { break-inside: avoid; } h2 { break-after: avoid; }
+  h1.page ~ h1.page { break-before: page; } }
 ";
 
 /// Script that sorts a table after a click on its header, and searches it; a long table starts with its first rows.
@@ -86,6 +87,8 @@ pub struct Rendered {
     pub html: String,
     /// Names and SVG text of the pictures, in the order of the page.
     pub figures: Vec<(String, String)>,
+    /// The pages of the samples with the lowest confidence, if there are any with reasons.
+    pub samples: Option<String>,
 }
 
 /// A page under construction.
@@ -99,7 +102,12 @@ impl Page {
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
              <title>{title}</title><style>{STYLE}</style></head>\n<body><h1>{title}</h1>\n"
         );
-        Self(Rendered { html, figures: Vec::new() })
+        Self(Rendered { html, figures: Vec::new(), samples: None })
+    }
+
+    /// Begins another page for the printer, with an anchor.
+    pub(super) fn next_page(&mut self, anchor: usize, title: &str) {
+        self.line(&format!("<h1 class=\"page\" id=\"{anchor}\">{}</h1>", escape(title)));
     }
 
     pub(super) fn section(&mut self, title: &str) {
@@ -157,7 +165,17 @@ impl Page {
     }
 
     pub(super) fn table(&mut self, header: &[&str], rows: impl Iterator<Item = Vec<String>>) {
-        self.rows(header, rows, false);
+        self.rows(header, rows, |_, cell| escape(cell));
+    }
+
+    /// Adds a table whose first cells link to the anchors 0, 1, ... of `file`.
+    pub(super) fn linked_table(
+        &mut self,
+        header: &[&str],
+        rows: impl Iterator<Item = Vec<String>>,
+        file: &str,
+    ) {
+        self.rows(header, rows, |i, cell| format!("<a href=\"{file}#{i}\">{}</a>", escape(cell)));
     }
 
     /// Adds a table with clusters in the first column, shown with their colors.
@@ -166,7 +184,14 @@ impl Page {
         header: &[&str],
         rows: impl Iterator<Item = Vec<String>>,
     ) {
-        self.rows(header, rows, true);
+        self.rows(header, rows, |_, cell| match cell.parse() {
+            Ok(cluster) => format!(
+                "<span class=\"dot\" style=\"background:{}\"></span>{}",
+                cluster_color(cluster),
+                escape(cell)
+            ),
+            Err(_) => escape(cell),
+        });
     }
 
     pub(super) fn finish(mut self) -> Rendered {
@@ -174,8 +199,13 @@ impl Page {
         self.0
     }
 
-    /// Leaves out columns that are empty in all rows.
-    fn rows(&mut self, header: &[&str], rows: impl Iterator<Item = Vec<String>>, colored: bool) {
+    /// Leaves out columns that are empty in all rows; `first` makes the content of a first cell from row and text.
+    fn rows(
+        &mut self,
+        header: &[&str],
+        rows: impl Iterator<Item = Vec<String>>,
+        first: impl Fn(usize, &str) -> String,
+    ) {
         let rows: Vec<Vec<String>> = rows.collect();
         let has_text = |j: &usize| rows.is_empty() || rows.iter().any(|row| !row[*j].is_empty());
         let columns: Vec<usize> = (0..header.len()).filter(has_text).collect();
@@ -184,20 +214,14 @@ impl Page {
         let head: String = head.collect();
         let mut text =
             format!("<div class=\"table\"><table{words}><thead><tr>{head}</tr></thead><tbody>\n");
-        for row in &rows {
+        for (i, row) in rows.iter().enumerate() {
             text.push_str("<tr>");
             for &column in &columns {
                 let cell = &row[column];
-                let dot = match cell.parse() {
-                    Ok(cluster) if colored && column == 0 => format!(
-                        "<span class=\"dot\" style=\"background:{}\"></span>",
-                        cluster_color(cluster)
-                    ),
-                    _ => String::new(),
-                };
+                let content = if column == 0 { first(i, cell) } else { escape(cell) };
                 // Writing to a string cannot fail.
                 let long = if cell.chars().count() > LONG { " class=\"long\"" } else { "" };
-                let _ = write!(text, "<td{long}>{dot}{}</td>", escape(cell));
+                let _ = write!(text, "<td{long}>{content}</td>");
             }
             text.push_str("</tr>\n");
         }

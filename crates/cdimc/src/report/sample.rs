@@ -14,6 +14,24 @@ const ROW: f64 = 22.0;
 /// Returns the page of a sample; `command` repeats it.
 pub fn sample_html(reasons: &Reasons, command: &str) -> String {
     let mut page = Page::new(&reasons.id);
+    content(&mut page, reasons);
+    page.section("The command that repeats this");
+    page.code(command);
+    page.finish().html
+}
+
+/// Returns the pages of several samples, one after the other; the page of sample `i` has the anchor `i`.
+pub(super) fn sample_pages(title: &str, reasons: &[Reasons]) -> String {
+    let mut page = Page::new(title);
+    page.paragraph("cdimc explain makes such a page for any sample.");
+    for (i, reasons) in reasons.iter().enumerate() {
+        page.next_page(i, &reasons.id);
+        content(&mut page, reasons);
+    }
+    page.finish().html
+}
+
+fn content(page: &mut Page, reasons: &Reasons) {
     page.lead(&format!("{}.", reasons.headline()));
     page.paragraph(&format!("{} {}", reasons.certainty(), reasons.advice()));
     page.section("Why this cluster");
@@ -71,9 +89,6 @@ pub fn sample_html(reasons: &Reasons, command: &str) -> String {
         });
         page.table(&["sample", "cluster", "probability"], rows);
     }
-    page.section("The command that repeats this");
-    page.code(command);
-    page.finish().html
 }
 
 /// Returns a bar for each part of the log odds, from zero to the right or left.

@@ -106,3 +106,22 @@ fn what_cannot_be_explained_is_refused_by_name() {
     let error = desk.fails(&net);
     assert!(error.contains("cdimc-net: only t-mixture can give reasons"), "{error}");
 }
+
+#[test]
+fn the_report_links_its_doubtful_samples_to_their_pages() {
+    let desk = Desk::new();
+    // More clusters than the data have leave samples between them.
+    desk.succeeds(&format!("cluster {VIEWS} -k 7 -q -o out"));
+    let (report, pages) = (desk.text("out/report.html"), desk.text("out/doubtful.html"));
+    let link = report.split_once("<a href=\"doubtful.html#0\">").unwrap().1;
+    let id = link.split('<').next().unwrap();
+    assert!(pages.contains(&format!("id=\"0\">{id}</h1>")), "{id}");
+    assert_eq!(report.matches("doubtful.html#").count(), pages.matches("class=\"page\"").count());
+    // They are the pages of `explain`.
+    desk.succeeds(&format!(
+        "explain --model out/model.safetensors {VIEWS} --sample {id} -q -o why"
+    ));
+    let page = desk.text(&format!("why/1-{id}.html"));
+    let content = page.split_once("</h1>").unwrap().1.split("<h2>The command").next().unwrap();
+    assert!(pages.contains(content), "{content}");
+}

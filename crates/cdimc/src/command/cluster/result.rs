@@ -8,7 +8,7 @@ use crate::clinical::Comparison;
 use crate::command::output::{readable_csv, samples_csv};
 use crate::command::parts::MissingViews;
 use crate::markers::LISTED;
-use crate::report::Report;
+use crate::report::{Report, SAMPLES_FILE};
 use crate::sample_table::SampleTable;
 use crate::say;
 use crate::verdict::{Verdict, share_sure};
@@ -81,6 +81,9 @@ impl Run {
         }
         .render();
         output.write("report.html", page.html.as_bytes())?;
+        if let Some(samples) = &page.samples {
+            output.write(SAMPLES_FILE, samples.as_bytes())?;
+        }
         if self.record.figures {
             for (name, svg) in &page.figures {
                 output.write(&format!("figure-{name}.svg"), svg.as_bytes())?;
