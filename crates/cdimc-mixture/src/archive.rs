@@ -1,7 +1,7 @@
 //! File of a fitted mixture.
 
 use crate::association::Association;
-use crate::columns::ColumnMeans;
+use crate::columns::{ColumnMeans, TypicalValues};
 use crate::coordinates::{Kind, normal_scores::NormalScores, projection::Projection};
 use crate::discriminant::Discriminant;
 use crate::fitted::{Findings, MixtureModel};
@@ -72,6 +72,10 @@ impl MixtureModel {
             ] {
                 archive.put_matrix(format!("view{v}.{name}"), matrix.view());
             }
+            if let Some(typical) = &self.columns[v].typical {
+                archive.put_matrix(format!("view{v}.typical"), typical.values.view());
+                archive.put(format!("view{v}.typical-rows"), typical.n_rows.iter().copied());
+            }
         }
         if let Some(association) = &self.association {
             archive.put("association-scales", association.scales.iter().copied());
@@ -114,12 +118,16 @@ impl MixtureModel {
                 all: list("mean-of-all")?,
                 sds: list("spread")?,
                 shrunk: matrix("shrunk-means")?,
+                typical: typical_of(&archive, v)?,
             };
             let (means, whitening) = (list("means")?, list("whitening")?);
             let constants = list("constants")?;
             let (of_view, of_means) = (matrix("discriminant")?, matrix("discriminant-means")?);
             let fits = [&column.all, &column.sds].iter().all(|x| x.len() == d)
                 && column.shrunk.dim() == (k, d)
+                && column.typical.as_ref().is_none_or(|typical| {
+                    typical.values.dim() == (3 * k, d) && typical.n_rows.len() == k
+                })
                 && means.len() == k * q
                 && whitening.len() == k * q * (q + 1) / 2
                 && constants.len() == k
@@ -224,6 +232,15 @@ pub(crate) fn projection_of(
     }
     let scores = quantiles.map(NormalScores::new);
     Ok(Projection { kind, scores, means, scales, directions, shift, resolutions })
+}
+
+/// Reads the typical values of view `v`; older models have none.
+fn typical_of(archive: &Archive, v: usize) -> Result<Option<TypicalValues>, ClusterError> {
+    if !archive.has(&format!("view{v}.typical")) {
+        return Ok(None);
+    }
+    let values = archive.matrix(&format!("view{v}.typical"))?;
+    Ok(Some(TypicalValues { values, n_rows: archive.list(&format!("view{v}.typical-rows"))? }))
 }
 
 fn unfit() -> ClusterError {

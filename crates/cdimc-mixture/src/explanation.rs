@@ -20,6 +20,9 @@ use cdimc_core::{ClusterError, Model};
 use cdimc_data::{Matrix, MultiView};
 use ndarray::Array2;
 
+/// Third quartile of the standard normal distribution.
+const NORMAL_QUARTILE: f64 = 0.674;
+
 /// Reasons for the cluster of a sample, in log odds; positive parts speak for the cluster.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -67,6 +70,19 @@ impl ViewReasons {
     }
 }
 
+/// Typical values of a column in a cluster, in the units of the view.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct TypicalRange {
+    /// First and third quartile.
+    pub quartiles: [f64; 2],
+    /// Mean.
+    pub mean: f64,
+    /// Whether they are of the training samples. Otherwise they are of a normal distribution, because too few training
+    /// samples of the cluster have the view, or the model is older.
+    pub is_measured: bool,
+}
+
 impl FittedMixture {
     /// Returns the reasons for the cluster of each sample of `samples`; `data` are all samples, with `views` of the model.
     ///
@@ -104,8 +120,26 @@ impl FittedMixture {
 }
 
 impl MixtureModel {
+    /// Returns the typical values of a column in a cluster.
+    pub fn typical_range(&self, view: usize, column: usize, cluster: usize) -> TypicalRange {
+        let typical = self.columns[view].typical.as_ref();
+        if let Some([low, mean, high]) = typical.and_then(|typical| typical.get(column, cluster)) {
+            return TypicalRange { quartiles: [low, high], mean, is_measured: true };
+        }
+        let (mean, sd) = self.mean_and_sd(view, column, cluster);
+        let quartiles = [mean - NORMAL_QUARTILE * sd, mean + NORMAL_QUARTILE * sd];
+        TypicalRange { quartiles, mean, is_measured: false }
+    }
+
+    /// Returns whether a column has only 0 and 1: then, and for no other numbers from 0 to 1, its variance is m (1 - m) for
+    /// the mean m.
+    pub fn is_binary(&self, view: usize, column: usize) -> bool {
+        let (mean, sd) = (self.columns[view].all[column], self.columns[view].sds[column]);
+        sd > 0.0 && (sd * sd - mean * (1.0 - mean)).abs() < 1e-9
+    }
+
     /// Returns the mean of a column in a cluster, and its standard deviation within clusters, in the units of the view.
-    pub fn column_range(&self, view: usize, column: usize, cluster: usize) -> (f64, f64) {
+    fn mean_and_sd(&self, view: usize, column: usize, cluster: usize) -> (f64, f64) {
         let columns = &self.columns[view];
         let (mut between, mut total) = (0.0, 0.0);
         for (mean, log_weight) in
@@ -334,9 +368,40 @@ pub(crate) mod tests {
         let labels = model.predict(&data).unwrap().labels;
         let rows = data.mask().observed_rows(0);
         let square =
-            |&i: &usize| (data.view(0)[[i, 0]] - model.column_range(0, 0, labels[i]).0).powi(2);
+            |&i: &usize| (data.view(0)[[i, 0]] - model.mean_and_sd(0, 0, labels[i]).0).powi(2);
         let measured = (rows.iter().map(square).sum::<f64>() / rows.len() as f64).sqrt();
-        let within = model.column_range(0, 0, 0).1;
+        let within = model.mean_and_sd(0, 0, 0).1;
         assert!((within / measured - 1.0).abs() < 0.1, "{within} {measured}");
+    }
+
+    #[test]
+    fn a_model_file_has_the_typical_values_of_the_training_and_an_older_one_is_read() {
+        let (mut model, _) = fitted(Coordinates::Standard);
+        let measured = model.typical_range(1, 2, 0);
+        model.columns.iter_mut().for_each(|columns| columns.typical = None);
+        let older = MixtureModel::from_bytes(&model.to_bytes().unwrap()).unwrap();
+        let modeled = older.typical_range(1, 2, 0);
+        assert!(measured.is_measured && !modeled.is_measured);
+        let sd = model.columns[1].sds[2];
+        let pairs = measured.quartiles.into_iter().zip(modeled.quartiles);
+        assert!(
+            pairs.into_iter().all(|(a, b)| (a - b).abs() < 0.5 * sd),
+            "{measured:?} {modeled:?}"
+        );
+    }
+
+    #[test]
+    fn a_column_of_0_and_1_is_told_from_fractions() {
+        let views = SyntheticViews { n_samples: 60, ..SyntheticViews::default() };
+        let dataset = views.generate(Seed::new(3)).unwrap();
+        let mut first = dataset.views()[0].clone();
+        first.column_mut(0).mapv_inplace(|x| f64::from(u8::from(x > 0.0)));
+        first.column_mut(1).mapv_inplace(|x| x.sin().abs());
+        let views = vec![first, dataset.views()[1].clone()];
+        let data = MultiView::from_nan_rows(views).unwrap();
+        let settings = TMixture { starts: 2, ..TMixture::default() };
+        let model = settings.fit(&data, 3, Seed::new(1), &Silent).unwrap().model.unwrap();
+        let model = MixtureModel::from_bytes(&model.to_bytes().unwrap()).unwrap();
+        assert!(model.is_binary(0, 0) && !model.is_binary(0, 1) && !model.is_binary(0, 2));
     }
 }

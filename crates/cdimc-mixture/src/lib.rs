@@ -9,7 +9,7 @@ pub use crate::{
     cluster_number::{ClusterNumberSearch, HeldOut},
     coordinates::Kind,
     criterion::Contribution,
-    explanation::{Explanation, ViewReasons},
+    explanation::{Explanation, TypicalRange, ViewReasons},
     fitted::{Findings, FittedMixture, MixtureModel},
     next_view::NextView,
     parts::Pass,

@@ -6,8 +6,7 @@ use crate::sample_table::set_text;
 use crate::tables::Joined;
 use cdimc_core::{ClusterError, Clustering};
 use cdimc_data::Seed;
-use cdimc_mixture::{Explanation, FittedMixture, NextView};
-use std::collections::HashMap;
+use cdimc_mixture::{Explanation, FittedMixture, MixtureModel, NextView, TypicalRange};
 use std::fmt::Write;
 
 /// Columns listed for and against the cluster.
@@ -17,14 +16,8 @@ const N_SIMILAR: usize = 5;
 const TYPICAL_CONFIDENCE: f64 = 0.9;
 /// A column with a smaller share of the largest part is not listed.
 const MIN_SHARE: f64 = 0.01;
-/// Number of samples from which quartiles are a cluster's typical range, and the quartile of the normal distribution.
-const MIN_MEMBERS: usize = 8;
-const NORMAL_QUARTILE: f64 = 0.674;
 /// Entropy in nats below which a sample is not in doubt.
 const NO_DOUBT: f64 = 0.05;
-
-/// Typical ranges by view, column and cluster.
-type Ranges = HashMap<(usize, usize, usize), ([f64; 2], bool)>;
 
 /// Reasons for the cluster of a sample. Log odds are natural logarithms; positive ones speak for the cluster.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,10 +57,10 @@ pub struct ColumnReason {
     pub column: String,
     /// Value of the sample.
     pub value: f64,
-    /// First and third quartile of the column in the cluster and in the other, in the units of the file.
-    pub typical: [[f64; 2]; 2],
-    /// Whether each range is the model's, because the tables have too few samples of the cluster.
-    pub is_modeled: [bool; 2],
+    /// Typical values of the column in the cluster and in the other, in the units of the file.
+    pub typical: [TypicalRange; 2],
+    /// Whether the column has only 0 and 1.
+    pub is_binary: bool,
     /// Part of the column in the log odds.
     pub log_odds: f64,
 }
@@ -135,7 +128,6 @@ impl NamedModel {
     ) -> Result<Vec<Reasons>, ClusterError> {
         let explained = fitted.explain(&joined.data, which, samples)?;
         let next = fitted.next_views(&joined.data, which, samples, seed);
-        let mut ranges = Ranges::new();
         let found = samples.iter().zip(explained.iter().zip(&next));
         let reasons = found.map(|(&sample, (explanation, next))| {
             let mut parts = vec![("cluster sizes".to_owned(), explanation.sizes)];
@@ -156,12 +148,7 @@ impl NamedModel {
                     .and_then(|sets| Some((sets[sample].clone(), fitted.model().coverage()?))),
                 log_odds: explanation.log_odds(),
                 parts,
-                columns: self.columns(
-                    explanation,
-                    (joined, which, sample),
-                    &predicted.labels,
-                    &mut ranges,
-                ),
+                columns: self.columns(fitted.model(), explanation, (joined, which, sample)),
                 doubt: explanation.entropy(),
                 next: self.measurements(explanation.entropy(), next),
                 similar: if has_similar { similar(predicted, joined, sample) } else { Vec::new() },
@@ -173,10 +160,9 @@ impl NamedModel {
     /// Returns the columns with the largest parts.
     fn columns(
         &self,
+        model: &MixtureModel,
         explanation: &Explanation,
         (joined, which, sample): (&Joined, &[usize], usize),
-        labels: &[usize],
-        ranges: &mut Ranges,
     ) -> Vec<ColumnReason> {
         let mut all: Vec<(f64, usize, usize)> = Vec::new();
         for reasons in &explanation.views {
@@ -190,38 +176,19 @@ impl NamedModel {
         let (most_for, against) = all.split_at(n_for);
         let last = against.len().saturating_sub(N_COLUMNS);
         let listed = most_for.iter().take(N_COLUMNS).chain(&against[last..]);
-        let mut reason = |&(log_odds, view, column): &(f64, usize, usize)| {
+        let reason = |&(log_odds, view, column): &(f64, usize, usize)| {
             let given = which.iter().position(|&v| v == view);
-            let of = |i: usize| given.map_or(f64::NAN, |v| joined.data.matrix(v)[[i, column]]);
-            let has = |i: usize| given.is_some_and(|v| joined.data.mask().is_observed(i, v));
-            let typical = |cluster: usize| {
-                if let Some(range) = ranges.get(&(view, column, cluster)) {
-                    return *range;
-                }
-                let members = (0..labels.len()).filter(|&i| labels[i] == cluster && has(i));
-                let of_samples = quartiles(members.map(of).collect());
-                let range = of_samples.unwrap_or_else(|| {
-                    // A few new samples do not show the range; the model has mean and deviation.
-                    self.mixture().map_or([f64::NAN; 2], |mixture| {
-                        let (mean, sd) = mixture.column_range(view, column, cluster);
-                        [mean - NORMAL_QUARTILE * sd, mean + NORMAL_QUARTILE * sd]
-                    })
-                });
-                let range = (range, of_samples.is_none());
-                ranges.insert((view, column, cluster), range);
-                range
-            };
-            let ranges = [explanation.cluster, explanation.other].map(typical);
+            let clusters = [explanation.cluster, explanation.other];
             ColumnReason {
                 view: self.views[view].name.clone(),
                 column: self.views[view].features[column].clone(),
-                value: of(sample),
-                typical: ranges.map(|(range, _)| range),
-                is_modeled: ranges.map(|(_, is_modeled)| is_modeled),
+                value: given.map_or(f64::NAN, |v| joined.data.matrix(v)[[sample, column]]),
+                typical: clusters.map(|cluster| model.typical_range(view, column, cluster)),
+                is_binary: model.is_binary(view, column),
                 log_odds,
             }
         };
-        listed.map(&mut reason).collect()
+        listed.map(reason).collect()
     }
 
     fn measurements(&self, doubt: f64, next: &[NextView]) -> Vec<NextMeasurement> {
@@ -248,17 +215,6 @@ fn row_of(id: &String, joined: &Joined) -> Result<usize, ClusterError> {
     joined.ids.iter().position(|known| known == id).ok_or_else(unknown)
 }
 
-/// Returns the first and third quartile; `None` for fewer than [`MIN_MEMBERS`] values.
-fn quartiles(mut values: Vec<f64>) -> Option<[f64; 2]> {
-    values.sort_by(f64::total_cmp);
-    let at = |share: f64| {
-        let place = share * (values.len() - 1) as f64;
-        let (low, high) = (values[place.floor() as usize], values[place.ceil() as usize]);
-        low + (high - low) * place.fract()
-    };
-    (values.len() >= MIN_MEMBERS).then(|| [at(0.25), at(0.75)])
-}
-
 /// Returns the nearest typical samples in the discriminant coordinates.
 fn similar(predicted: &Clustering, joined: &Joined, sample: usize) -> Vec<(String, usize, f64)> {
     let (Some(embedding), Some(confidence)) = (&predicted.embedding, &predicted.confidence) else {
@@ -277,11 +233,19 @@ fn similar(predicted: &Clustering, joined: &Joined, sample: usize) -> Vec<(Strin
 }
 
 impl ColumnReason {
-    /// Returns the typical ranges as text; a range of the model begins with "about".
+    /// Returns the typical ranges as text: the share of ones of a column of 0 and 1, the mean if half of the values are equal,
+    /// otherwise quartiles. A range of the model begins with "about".
     pub fn ranges(&self) -> [String; 2] {
-        [0, 1].map(|i| {
-            let [low, high] = self.typical[i].map(short);
-            format!("{}{low} to {high}", if self.is_modeled[i] { "about " } else { "" })
+        self.typical.map(|TypicalRange { quartiles, mean, is_measured, .. }| {
+            let about = if is_measured { "" } else { "about " };
+            let [low, high] = quartiles.map(short);
+            if self.is_binary {
+                format!("{about}{:.0} % are 1", 100.0 * mean)
+            } else if low == high {
+                format!("{about}mean {}", short(mean))
+            } else {
+                format!("{about}{low} to {high}")
+            }
         })
     }
 }
@@ -345,8 +309,9 @@ impl Reasons {
 
     /// Returns a sentence on ranges that begin with "about"; empty if there are none.
     pub fn on_ranges(&self) -> &'static str {
-        if self.columns.iter().any(|column| column.is_modeled.contains(&true)) {
-            "A range that begins with \"about\" is the model's: the tables have fewer than 8 samples of the cluster."
+        let mut typical = self.columns.iter().flat_map(|column| column.typical);
+        if typical.any(|range| !range.is_measured) {
+            "A range that begins with \"about\" is the model's: it has fewer than 8 training samples of the cluster with this view."
         } else {
             ""
         }
@@ -428,7 +393,7 @@ impl Reasons {
         let mut rows = vec![row("", "", part(self.log_odds))];
         rows.extend(self.parts.iter().map(|(name, nats)| row(name, "", part(*nats))));
         rows.extend(self.columns.iter().map(|column| {
-            let [[a, b], [c, d]] = column.typical;
+            let [[a, b], [c, d]] = column.typical.map(|range| range.quartiles);
             let numbers = [column.log_odds, column.value, a, b, c, d].map(Some);
             let [log_odds, value, a, b, c, d] = numbers;
             row(&column.view, &column.column, [log_odds, value, a, b, c, d, None])
@@ -437,18 +402,5 @@ impl Reasons {
             row(&next.view, "", [None, None, None, None, None, None, Some(next.removed)])
         }));
         rows
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn quartiles_are_those_of_r() {
-        // R: quantile(c(1, 2, 4, 8, 16, 32, 64, 128), c(0.25, 0.75))
-        let values = vec![128.0, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
-        assert_eq!(quartiles(values), Some([3.5, 40.0]));
-        assert_eq!(quartiles(vec![1.0; 7]), None);
     }
 }
