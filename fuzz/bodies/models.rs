@@ -3,7 +3,7 @@
 #![allow(dead_code)] // Every target uses one.
 
 use cdimc::{NamedModel, mixture::TMixture};
-use cdimc_cluster::{CdimcNet, Stage, Training};
+use cdimc_cluster::{CdimcNet, Training};
 use cdimc_core::{Clusterer, Silent, archive::with_new_checksum};
 use cdimc_data::{MultiView, Seed};
 use ndarray::Array2;
@@ -50,7 +50,7 @@ pub(crate) fn checkpoint(bytes: &[u8]) -> bool {
             return true;
         }
     }
-    if training.stage() == Stage::Done {
+    if training.has_ended() {
         let _ = training.finish();
     }
     true

@@ -8,7 +8,6 @@ mod corpus;
 mod models;
 
 use cdimc::NamedModel;
-use cdimc_cluster::Stage;
 use cdimc_core::archive::with_new_checksum;
 use cdimc_core::{Clusterer, Silent};
 use cdimc_data::Seed;
@@ -83,7 +82,7 @@ fn write_the_corpora() {
             write("checkpoint", &name, training.checkpoint().expect("bytes"));
         }
     }
-    assert_eq!(training.stage(), Stage::Done);
+    assert!(training.has_ended());
     let (model, _) = training.finish().expect("a model");
     let named = NamedModel::from_bytes(&cdimc_core::Model::to_bytes(&model).expect("bytes"));
     write("model", "cdimc-net", named.and_then(|named| named.to_bytes()).expect("bytes"));

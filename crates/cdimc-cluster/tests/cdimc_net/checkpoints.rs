@@ -26,7 +26,6 @@ fn a_training_resumed_after_any_step_ends_in_the_same_bits() {
                 training.step().unwrap().unwrap();
             }
             let resumed = resume(&data, &training.checkpoint().unwrap()).unwrap();
-            assert_eq!(resumed.stage(), training.stage());
             let (again, same) = resumed.finish().unwrap();
             assert_eq!(same, clustering, "after {steps} steps");
             assert_eq!(again.to_bytes().unwrap(), model.to_bytes().unwrap());

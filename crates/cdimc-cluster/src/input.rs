@@ -5,7 +5,7 @@ use cdimc_core::{ClusterError, ViewCoordinates, check_views};
 use cdimc_data::{DataError, MultiView, Standardizer};
 use cdimc_nn::{NetworkInput, ObservedView, Weights};
 use faer::Mat;
-use ndarray::{Array2, ArrayView2};
+use ndarray::{Array1, Array2, ArrayView2};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -75,44 +75,33 @@ impl InputViews {
         Ok((views, input))
     }
 
-    /// Returns the number of columns of every view.
-    pub(crate) fn n_features(&self) -> Vec<usize> {
-        self.standardizers.iter().map(Standardizer::width).collect()
-    }
-
     /// Returns the number of inputs of view `view`.
-    pub(crate) fn width(&self, view: usize) -> usize {
-        match (&self.maps[view], &self.coordinates) {
-            (Some(map), _) => map.loadings.nrows(),
-            (None, Some(coordinates)) => coordinates.widths()[view],
-            (None, None) => self.standardizers[view].width(),
-        }
+    fn width(&self, view: usize) -> usize {
+        let n_columns = self.standardizers[view].width();
+        self.maps[view].as_ref().map_or(n_columns, |map| map.loadings.nrows())
     }
 
     /// Returns whether the encoders of `weights` read these inputs and all shapes agree.
     pub(crate) fn fits(&self, weights: &Weights) -> bool {
         let n_views = self.standardizers.len();
+        let fits_view = |v: usize| {
+            let Standardizer { mean, scale } = &self.standardizers[v];
+            let n_inputs = weights.views[v].encoder.first().map(|layer| layer.weight.ncols());
+            let n_columns = match (&self.maps[v], &self.coordinates) {
+                (None, None) => mean.len(),
+                (Some(LinearMap { loadings, directions: Some(_), .. }), None) => loadings.ncols(),
+                (Some(LinearMap { loadings, directions: None, .. }), Some(coordinates))
+                    if loadings.dim() == (coordinates.widths()[v], coordinates.n_features()[v]) =>
+                {
+                    loadings.ncols()
+                }
+                _ => return false,
+            };
+            [n_columns, scale.len()] == [mean.len(); 2] && n_inputs == Some(self.width(v))
+        };
         weights.views.len() == n_views
             && self.coordinates.as_ref().is_none_or(|c| c.widths().len() == n_views)
-            && (0..n_views).all(|v| {
-                let Standardizer { mean, scale } = &self.standardizers[v];
-                let n_inputs = weights.views[v].encoder.first().map(|layer| layer.weight.ncols());
-                let fits_map = self.maps[v].as_ref().is_none_or(|map| {
-                    let (inputs, features) = map.loadings.dim();
-                    let reads = match (&map.directions, &self.coordinates) {
-                        (Some(directions), None) => directions.dim() == (features, inputs),
-                        (None, Some(coordinates)) => {
-                            coordinates.widths()[v] == inputs
-                                && coordinates.n_features()[v] == features
-                        }
-                        _ => false,
-                    };
-                    features == mean.len() && reads
-                });
-                // Coordinates without a map have no scale.
-                let is_whole = self.maps[v].is_some() || self.coordinates.is_none();
-                fits_map && is_whole && scale.len() == mean.len() && n_inputs == Some(self.width(v))
-            })
+            && (0..n_views).all(fits_view)
     }
 
     /// Returns the network's input for the samples in `order`; view `i` of the data is view `views[i]` of the network,
@@ -123,7 +112,8 @@ impl InputViews {
         views: &[usize],
         order: &[usize],
     ) -> Result<NetworkInput, ClusterError> {
-        check_views(&self.n_features(), data, views)?;
+        let widths: Vec<usize> = self.standardizers.iter().map(Standardizer::width).collect();
+        check_views(&widths, data, views)?;
         let seen = self.seen(data, views);
         let observed = |view| match views.iter().position(|&v| v == view) {
             Some(given) => self.of_view(data, (given, view), (order, &seen)),
@@ -131,14 +121,13 @@ impl InputViews {
                 Ok(ObservedView { rows: Vec::new(), values: Array2::zeros((0, self.width(view))) })
             }
         };
-        let views =
-            (0..self.standardizers.len()).map(observed).collect::<Result<_, DataError>>()?;
+        let views = (0..widths.len()).map(observed).collect::<Result<_, DataError>>()?;
         Ok(NetworkInput { n_samples: order.len(), views })
     }
 
     /// Returns whether the network reads a sample in a view of the data, `(n_samples, n_views)`: whether it was
     /// observed. A row without coordinates counts as missing, unless the sample has no other view.
-    pub(crate) fn seen(&self, data: &MultiView, views: &[usize]) -> Array2<bool> {
+    fn seen(&self, data: &MultiView, views: &[usize]) -> Array2<bool> {
         let mut seen = data.mask().entries().to_owned();
         let Some(coordinates) = &self.coordinates else { return seen };
         for (given, &view) in views.iter().enumerate() {
@@ -173,10 +162,11 @@ impl InputViews {
             return Ok(ObservedView { rows, values });
         }
         let (rows, values) = self.standardizers[view].transform(data, given, order)?;
-        let directions = self.maps[view].as_ref().and_then(|map| map.directions.as_ref());
-        let values = match directions {
-            Some(directions) => along(values.view(), directions).mapv(scaled),
-            None => values,
+        let values = match &self.maps[view] {
+            Some(LinearMap { directions: Some(directions), .. }) => {
+                along(values.view(), directions).mapv(scaled)
+            }
+            _ => values,
         };
         Ok(ObservedView { rows, values })
     }
@@ -187,11 +177,10 @@ impl InputViews {
             Some(map) => decoded.dot(&map.loadings),
             None => decoded,
         };
-        let mut rows = Array2::zeros(standardized.dim());
-        for (mut to, row) in rows.rows_mut().into_iter().zip(standardized.rows()) {
-            let row = row.mapv(f64::from);
-            let values = self.standardizers[view].invert(row.view());
-            to.iter_mut().zip(values).for_each(|(to, value)| *to = value);
+        let mut rows = standardized.mapv(f64::from);
+        for mut row in rows.rows_mut() {
+            let values: Array1<f64> = self.standardizers[view].invert(row.view()).collect();
+            row.assign(&values);
         }
         rows
     }
@@ -239,9 +228,8 @@ mod tests {
         let data = views.generate(Seed::new(1)).unwrap();
         let data = MultiView::from_nan_rows(data.views().to_vec()).unwrap();
         let pilot = TMixture { starts: 2, ..TMixture::default() };
-        let silent = Silent;
         let size = AnalysisSize { n_clusters: 3, max_width: 20 };
-        let coordinates = pilot.coordinates(&data, size, Seed::new(1), &silent).unwrap();
+        let coordinates = pilot.coordinates(&data, size, Seed::new(1), &Silent).unwrap();
         let order: Vec<usize> = (0..120).rev().collect();
         let (views, input) = InputViews::fit(&data, Some(coordinates), &order).unwrap();
         for (v, view) in input.views.iter().enumerate() {

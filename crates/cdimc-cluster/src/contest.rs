@@ -4,7 +4,7 @@
 //! their final clusters, without labels. Successive halving (Jamieson and Talwalkar, AISTATS 2016) removes weights:
 //! after every round the better half continues with other initial weights of the network.
 
-use crate::cdimc_net::CdimcNet;
+use crate::CdimcNet;
 use cdimc_core::Curve;
 use serde::{Deserialize, Serialize};
 

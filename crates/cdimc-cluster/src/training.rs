@@ -1,21 +1,14 @@
 //! Training of CDIMC-net step by step, so that the caller controls time, progress and stopping.
 
-use super::assignment::Assignment;
 use super::contest::{Contest, Reached};
 use super::prepared::Prepared;
-use super::run::{Common, Run, Stage, Trained};
+use super::run::{Run, Trained};
 use crate::{CdimcModel, CdimcNet, OneOrMore};
-use cdimc_core::{
-    ClusterError, Clustering, Curve, Observer, SharedInformation, Step,
-    confidence::relative_margins,
-};
+use cdimc_core::{ClusterError, Clustering, Observer, SharedInformation, Step};
 use cdimc_data::{MultiView, Seed};
 
 /// A CDIMC-net in training: consecutive runs, each a pre-training and a fine-tuning.
 pub struct Training {
-    pub(crate) settings: CdimcNet,
-    pub(crate) n_clusters: usize,
-    pub(crate) seed: Seed,
     pub(crate) prepared: Prepared,
     pub(crate) contest: Contest,
     /// Current run; `None` after the last.
@@ -29,38 +22,31 @@ impl Training {
     pub(crate) fn new(
         settings: CdimcNet,
         data: &MultiView,
-        (n_clusters, seed): (usize, Seed),
+        sought: (usize, Seed),
         observer: &dyn Observer,
     ) -> Result<Self, ClusterError> {
-        let prepared = Prepared::new(&settings, data, n_clusters, seed, observer)?;
-        let contest = Contest::new(&settings, prepared.shared_information.is_some());
-        let (run, best) = (None, None);
-        let mut training = Self { settings, n_clusters, seed, prepared, contest, run, best };
+        let prepared = Prepared::new(settings, data, sought, observer)?;
+        let contest = Contest::new(&prepared.settings, prepared.shared_information.is_some());
+        let mut training = Self { prepared, contest, run: None, best: None };
         training.begin_next_run()?;
         Ok(training)
     }
 
     fn begin_next_run(&mut self) -> Result<(), ClusterError> {
-        self.run = match self.contest.next() {
-            Some((alpha, restart)) => Some(Run::new(self.common(), alpha, restart)?),
-            None => None,
-        };
+        let next = self.contest.next();
+        let run = next.map(|(alpha, restart)| Run::new(&self.prepared, alpha, restart));
+        self.run = run.transpose()?;
         Ok(())
-    }
-
-    pub(crate) fn common(&self) -> Common<'_> {
-        let Self { settings, prepared, n_clusters, seed, .. } = self;
-        Common { settings, prepared, n_clusters: *n_clusters, seed: *seed }
     }
 
     /// Returns the settings of the training.
     pub fn settings(&self) -> &CdimcNet {
-        &self.settings
+        &self.prepared.settings
     }
 
-    /// Returns the stage of the next step.
-    pub fn stage(&self) -> Stage {
-        self.run.as_ref().map_or(Stage::Done, |run| run.stage(&self.settings))
+    /// Returns whether the last step was taken.
+    pub fn has_ended(&self) -> bool {
+        self.run.is_none()
     }
 
     /// Takes one step: an epoch of pre-training, the first centers, or a round of fine-tuning. Returns `None` after the
@@ -70,11 +56,10 @@ impl Training {
     /// If the engine fails, or a loss is NaN or infinite in every run.
     pub fn step(&mut self) -> Result<Option<Step>, ClusterError> {
         let Some(mut run) = self.run.take() else { return Ok(None) };
-        let stepped = run.step(self.common());
-        let has_ended = run.stage(&self.settings) == Stage::Done;
-        let step = match stepped {
+        let runs_before = self.contest.ended.len();
+        let step = match run.step(&self.prepared) {
             Ok(step) => {
-                if has_ended {
+                if run.has_ended(&self.prepared.settings) {
                     self.end(run)?;
                     self.begin_next_run()?;
                 } else {
@@ -85,25 +70,16 @@ impl Training {
             Err(error @ ClusterError::Diverged { .. }) => {
                 self.drop_diverged(&run, error)?;
                 self.begin_next_run()?;
-                let stage = run.stage(&self.settings).name();
-                Some(Step { stage, done: 0, of: 1, loss: None })
+                Some(Step { stage: run.state.name(), done: 0, of: 1, loss: None })
             }
             Err(error) => return Err(error),
         };
-        Ok(step.map(|step| self.in_all_runs(step)))
-    }
-
-    /// Returns the step counted over all runs.
-    fn in_all_runs(&self, step: Step) -> Step {
-        let (ended, runs) = (self.contest.ended.len(), self.contest.n_runs());
-        // A step that ended a run belongs to the previous run.
-        let before = if self.run.as_ref().is_some_and(Run::has_begun) {
-            ended
-        } else {
-            ended.saturating_sub(1)
-        };
-        let done = before.saturating_mul(step.of) + step.done;
-        Step { done, of: runs.saturating_mul(step.of), ..step }
+        // Counted over all runs.
+        Ok(step.map(|step| Step {
+            done: runs_before.saturating_mul(step.of) + step.done,
+            of: self.contest.n_runs().saturating_mul(step.of),
+            ..step
+        }))
     }
 
     /// Keeps the result of `run` if it is better than the result so far.
@@ -112,8 +88,7 @@ impl Training {
     fn end(&mut self, run: Run) -> Result<(), ClusterError> {
         let number = self.contest.ended.len();
         let trained = run.trained()?;
-        let shared = self.common().shared();
-        let is_better = match (&self.best, &shared) {
+        let is_better = match (&self.best, self.prepared.shared()) {
             (None, _) => true,
             (Some(_), None) => false,
             (Some((_, best)), Some(shared)) => {
@@ -169,25 +144,15 @@ impl Training {
             return Err(ClusterError::Model("the training has not ended".into()));
         };
         let input = self.prepared.in_callers_order();
-        let Trained { alpha, weights, pretrained, centers, curves, .. } = trained;
-        let named =
-            |(name, values): (&str, &Vec<f64>)| Curve { name: name.into(), values: values.clone() };
-        let mut recorded: Vec<Curve> = curves.iter().map(named).collect();
+        let Trained { alpha, weights, pretrained, centers, mut curves, .. } = trained;
         if self.contest.ended.len() > 1 {
-            recorded.extend(self.contest.curves(number));
+            curves.extend(self.contest.curves(number));
         }
-        let settings = CdimcNet { alpha: OneOrMore::One(alpha), ..self.settings };
+        let Prepared { settings, views, .. } = self.prepared;
+        let settings = CdimcNet { alpha: OneOrMore::One(alpha), ..settings };
         let settings = serde_json::to_value(settings).unwrap_or_default();
-        let views = self.prepared.views;
         let model = CdimcModel { settings, views, weights, pretrained, centers };
-        let (z, Assignment { labels, losses, margins }) = model.clusters(&input)?;
-        let clustering = Clustering {
-            confidence: Some(relative_margins(&losses, &margins)),
-            losses: Some(losses),
-            embedding: Some(z.mapv(f64::from)),
-            curves: recorded,
-            ..Clustering::from_labels(labels)
-        };
+        let clustering = Clustering { curves, ..model.clustering(&input)? };
         Ok((model, clustering))
     }
 }

@@ -1,6 +1,5 @@
 //! A trained CDIMC-net: predicts clusters of new samples from any subset of views, and fills in missing views.
 
-use super::archived_weights::{put_weights, read_weights};
 use super::assignment::Assignment;
 use super::input::{InputViews, LinearMap};
 use crate::CdimcNet;
@@ -9,8 +8,8 @@ use cdimc_core::{
     confidence::relative_margins,
 };
 use cdimc_data::{MultiView, Standardizer, write_whole};
-use cdimc_nn::{NetworkInput, Weights};
-use ndarray::{Array2, ArrayView2, Axis};
+use cdimc_nn::{Dense, NetworkInput, ViewWeights, Weights};
+use ndarray::{Array1, Array2, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::{fs, path::Path};
@@ -52,14 +51,16 @@ impl CdimcModel {
         &self.weights
     }
 
-    /// Returns the latents of the samples of `input`, `(n_samples, latent)`, and their clusters.
-    pub(crate) fn clusters(
-        &self,
-        input: &NetworkInput,
-    ) -> Result<(Array2<f32>, Assignment), ClusterError> {
+    /// Returns the clusters of the samples of `input`.
+    pub(crate) fn clustering(&self, input: &NetworkInput) -> Result<Clustering, ClusterError> {
         let z = self.weights.embed(input)?;
-        let assignment = Assignment::new(z.view(), self.centers());
-        Ok((z, assignment))
+        let Assignment { labels, losses, margins } = Assignment::new(z.view(), self.centers());
+        Ok(Clustering {
+            confidence: Some(relative_margins(&losses, &margins)),
+            losses: Some(losses),
+            embedding: Some(z.mapv(f64::from)),
+            ..Clustering::from_labels(labels)
+        })
     }
 
     /// Returns view `view` of the model with the observed rows of view `given` of the data.
@@ -147,6 +148,47 @@ impl CdimcModel {
     }
 }
 
+/// Adds the network's weights: `view{v}.encoder.{i}.weight`, `.bias`, and the same of the decoder, each after `prefix`.
+pub(crate) fn put_weights(archive: &mut Archive, prefix: &str, weights: &Weights) {
+    for (v, view) in weights.views.iter().enumerate() {
+        for (chain, layers) in [("encoder", &view.encoder), ("decoder", &view.decoder)] {
+            for (i, layer) in layers.iter().enumerate() {
+                let name = format!("{prefix}view{v}.{chain}.{i}");
+                archive.put_matrix(format!("{name}.weight"), layer.weight.view());
+                archive.put(format!("{name}.bias"), layer.bias.iter().copied());
+            }
+        }
+    }
+}
+
+/// Reads the layers of a network of `n_views` views that [`put_weights`] added.
+pub(crate) fn read_weights(
+    archive: &Archive,
+    prefix: &str,
+    n_views: usize,
+) -> Result<Weights, ClusterError> {
+    let layer = |name: String| -> Result<Dense, ClusterError> {
+        let weight = archive.matrix(&format!("{name}.weight"))?;
+        let bias = Array1::from_vec(archive.list(&format!("{name}.bias"))?);
+        Ok(Dense { weight, bias })
+    };
+    let chain = |name: String| -> Result<Vec<Dense>, ClusterError> {
+        let layers = (0..).map(|i| format!("{name}.{i}"));
+        layers.take_while(|name| archive.has(&format!("{name}.weight"))).map(layer).collect()
+    };
+    let view = |v| {
+        let encoder = chain(format!("{prefix}view{v}.encoder"))?;
+        // The description may declare any number of views.
+        if encoder.is_empty() {
+            return Err(ClusterError::Model(format!("{prefix}view{v} has no encoder")));
+        }
+        Ok(ViewWeights { encoder, decoder: chain(format!("{prefix}view{v}.decoder"))? })
+    };
+    let weights = Weights { views: (0..n_views).map(view).collect::<Result<_, _>>()? };
+    weights.check()?;
+    Ok(weights)
+}
+
 /// Adds the map of view `v` to the network's input.
 fn put_map(archive: &mut Archive, v: usize, map: &LinearMap) {
     let LinearMap { scale, loadings, directions } = map;
@@ -165,20 +207,20 @@ fn put_map(archive: &mut Archive, v: usize, map: &LinearMap) {
 
 /// Reads the map of view `v`, if the network does not read its columns.
 fn read_map(archive: &Archive, v: usize) -> Result<Option<LinearMap>, ClusterError> {
-    let number = |name: &str| -> Result<f64, ClusterError> {
-        Ok(archive.list(&format!("view{v}.{name}"))?.first().copied().unwrap_or(1.0))
+    let name = |what: &str| format!("view{v}.{what}");
+    let number = |what: &str| -> Result<f64, ClusterError> {
+        Ok(archive.list(&name(what))?.first().copied().unwrap_or(1.0))
     };
-    if archive.has(&format!("view{v}.direction-scale")) {
+    if archive.has(&name("direction-scale")) {
         let scale = number("direction-scale")?;
-        let directions: Array2<f32> = archive.matrix(&format!("view{v}.directions"))?;
+        let directions: Array2<f32> = archive.matrix(&name("directions"))?;
         let loadings = directions.t().mapv(|x| x * scale as f32);
         return Ok(Some(LinearMap { scale, loadings, directions: Some(directions) }));
     }
-    let name = format!("view{v}.loadings");
-    if !archive.has(&name) {
+    if !archive.has(&name("loadings")) {
         return Ok(None);
     }
-    let (scale, loadings) = (number("input-scale")?, archive.matrix(&name)?);
+    let (scale, loadings) = (number("input-scale")?, archive.matrix(&name("loadings"))?);
     Ok(Some(LinearMap { scale, loadings, directions: None }))
 }
 
@@ -206,15 +248,7 @@ impl Model for CdimcModel {
     }
 
     fn predict_from(&self, data: &MultiView, views: &[usize]) -> Result<Clustering, ClusterError> {
-        let (z, Assignment { labels, losses, margins }) =
-            self.clusters(&self.network_input(data, views)?)?;
-        Ok(Clustering {
-            labels,
-            confidence: Some(relative_margins(&losses, &margins)),
-            losses: Some(losses),
-            embedding: Some(z.mapv(f64::from)),
-            ..Clustering::default()
-        })
+        self.clustering(&self.network_input(data, views)?)
     }
 
     /// The decoders read the latents of the pre-trained encoders, with which they were trained. Fine-tuning contracts

@@ -1,6 +1,6 @@
 //! Assignment of samples to frozen centers: nearest center, distance and confidence (paper, eq. 13).
 
-use ndarray::{ArrayView1, ArrayView2};
+use ndarray::ArrayView2;
 
 /// Assignment of every sample.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,7 +27,8 @@ impl Assignment {
         for z in z.rows() {
             let (mut label, mut first, mut second) = (0, f64::INFINITY, f64::INFINITY);
             for (j, u) in centers.rows().into_iter().enumerate() {
-                let distance = squared_distance(z, u);
+                let differences = z.iter().zip(u).map(|(&z, &u)| f64::from(z) - f64::from(u));
+                let distance = differences.map(|d| d.powi(2)).sum::<f64>();
                 // A distance that is NaN must not be the smallest.
                 if distance < first || distance.is_nan() {
                     (label, second, first) = (j, first, distance);
@@ -41,15 +42,6 @@ impl Assignment {
         }
         found
     }
-
-    /// Returns the mean loss.
-    pub(crate) fn mean_loss(&self) -> f64 {
-        self.losses.iter().sum::<f64>() / self.losses.len() as f64
-    }
-}
-
-fn squared_distance(a: ArrayView1<'_, f32>, b: ArrayView1<'_, f32>) -> f64 {
-    a.iter().zip(b).map(|(&a, &b)| (f64::from(a) - f64::from(b)).powi(2)).sum()
 }
 
 #[cfg(test)]
@@ -64,7 +56,6 @@ mod tests {
         assert_eq!(found.labels, [0, 0, 2]);
         assert_eq!(found.losses, [1.0, 4.0, 1.0]);
         assert_eq!(found.margins, [8.0, 0.0, 48.0]);
-        assert_eq!(found.mean_loss(), 2.0);
     }
 
     #[test]

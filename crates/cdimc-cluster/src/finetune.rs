@@ -72,7 +72,7 @@ pub struct Round {
     pub age: f64,
     /// Number of samples selected for the next round (eq. 15).
     pub selected: usize,
-    /// Share of samples whose cluster changed in the round.
+    /// Share of samples whose cluster changed in the round: 1 - (1/n) sum of S^t S^(t-1) (Algorithm 1).
     pub labels_changed: f64,
 }
 
@@ -96,27 +96,32 @@ impl Finetuning {
         net: &CdimcNet,
     ) -> Result<Option<Round>, ClusterError> {
         let (settings, advanced) = (&net.finetune, &net.advanced);
-        if self.settled || self.rounds_done >= settings.rounds {
+        if self.has_ended(settings) {
             return Ok(None);
         }
         self.update_network(trainer, net)?;
-        let assignment = Assignment::new(trainer.embed()?.view(), self.centers.view());
-        let loss = assignment.mean_loss();
+        let Assignment { labels, losses, .. } =
+            Assignment::new(trainer.embed()?.view(), self.centers.view());
+        let loss = losses.iter().sum::<f64>() / losses.len() as f64;
         self.refuse_nan(loss)?;
-        let labels_changed = share_changed(&self.labels, &assignment.labels);
-        self.labels = assignment.labels;
+        let changed = labels.iter().zip(&self.labels).filter(|(after, before)| after != before);
+        let labels_changed = changed.count() as f64 / labels.len() as f64;
+        self.labels = labels;
         if settings.self_paced {
-            let (round, rounds) = (self.rounds_done, settings.rounds);
-            let losses = (assignment.losses.as_slice(), self.labels.as_slice());
             let rule = (advanced.age_rule, settings.age_scope);
-            self.pace.update(rule, losses, (round, rounds));
+            self.pace.update(rule, (&losses, &self.labels), (self.rounds_done, settings.rounds));
         }
         self.rounds_done += 1;
         self.settled =
             self.rounds_done >= advanced.minimum_rounds && labels_changed < MIN_MOVED_SHARE;
-        let selected = self.pace.n_selected();
+        let selected = self.pace.selected.iter().filter(|&&r| r).count();
         let age = self.pace.mean_age(&self.labels);
         Ok(Some(Round { loss, age, selected, labels_changed }))
+    }
+
+    /// Returns whether there is no further round.
+    pub(crate) fn has_ended(&self, settings: &Finetune) -> bool {
+        self.settled || self.rounds_done >= settings.rounds
     }
 
     /// Trains the encoders for `epochs_per_round` epochs on eq. 11 (step 1).
@@ -145,10 +150,4 @@ impl Finetuning {
             Err(ClusterError::Diverged { stage: "finetune", epoch: self.rounds_done })
         }
     }
-}
-
-/// Returns the share of samples whose cluster differs: 1 - (1/n) sum of S^t S^(t-1) (Algorithm 1).
-fn share_changed(before: &[usize], after: &[usize]) -> f64 {
-    let changed = before.iter().zip(after).filter(|(b, a)| b != a).count();
-    changed as f64 / before.len() as f64
 }

@@ -1,62 +1,60 @@
 //! Settings of earlier versions, as in saved runs, settings files and records of experiments.
 
 use crate::CdimcNet;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// First name and current name.
 const RENAMED: [(&str, &str); 11] = [
-    ("order", "advanced.order"),
-    ("engine", "advanced.engine"),
-    ("architecture.hidden-ratio", "advanced.hidden-ratio"),
-    ("architecture.wide", "advanced.wide"),
-    ("architecture.square-decoder-layer", "advanced.square-decoder-layer"),
-    ("pretrain.decay", "advanced.decay"),
-    ("pretrain.momentum", "advanced.momentum"),
-    ("kmeans.choice", "choice"),
-    ("finetune.age.scope", "finetune.age-scope"),
-    ("finetune.normalization", "advanced.normalization"),
-    ("finetune.minimum-rounds", "advanced.minimum-rounds"),
-];
-
-/// Former settings and their fixed current value, as JSON.
-const FIXED: [(&str, &str); 10] = [
-    ("arrangement", "\"kmeans-blocks\""),
-    ("kmeans.restarts", "20"),
-    ("kmeans.max-iterations", "300"),
-    ("kmeans.tolerance", "0.0001"),
-    ("finetune.optimizer", "\"adam\""),
-    ("finetune.age.deviation", "\"unbiased\""),
-    ("finetune.age.comparison", "\"below\""),
-    ("finetune.age.update", "\"age-first\""),
-    ("finetune.age.first-round", "\"zero\""),
-    ("finetune.stop-tolerance", "1e-7"),
+    ("/order", "/advanced/order"),
+    ("/engine", "/advanced/engine"),
+    ("/architecture/hidden-ratio", "/advanced/hidden-ratio"),
+    ("/architecture/wide", "/advanced/wide"),
+    ("/architecture/square-decoder-layer", "/advanced/square-decoder-layer"),
+    ("/pretrain/decay", "/advanced/decay"),
+    ("/pretrain/momentum", "/advanced/momentum"),
+    ("/kmeans/choice", "/choice"),
+    ("/finetune/age/scope", "/finetune/age-scope"),
+    ("/finetune/normalization", "/advanced/normalization"),
+    ("/finetune/minimum-rounds", "/advanced/minimum-rounds"),
 ];
 
 /// Former settings and their values in the paper, which are one rule now.
 const PAPER: [(&str, &str); 3] = [
-    ("finetune.age.comparison", "at-most"),
-    ("finetune.age.update", "selection-first"),
-    ("finetune.age.first-round", "one"),
+    ("/finetune/age/comparison", "at-most"),
+    ("/finetune/age/update", "selection-first"),
+    ("/finetune/age/first-round", "one"),
 ];
+
+/// Returns former settings and their fixed current values.
+fn fixed() -> [(&'static str, Value); 10] {
+    [
+        ("/arrangement", "kmeans-blocks".into()),
+        ("/kmeans/restarts", 20.into()),
+        ("/kmeans/max-iterations", 300.into()),
+        ("/kmeans/tolerance", 1e-4.into()),
+        ("/finetune/optimizer", "adam".into()),
+        ("/finetune/age/deviation", "unbiased".into()),
+        ("/finetune/age/comparison", "below".into()),
+        ("/finetune/age/update", "age-first".into()),
+        ("/finetune/age/first-round", "zero".into()),
+        ("/finetune/stop-tolerance", 1e-7.into()),
+    ]
+}
 
 impl CdimcNet {
     /// Returns settings of any version under current names. A former setting with another value stays in place, so that
     /// reading the settings reports it.
     pub fn todays_names(mut settings: Value) -> Value {
-        for (path, fixed) in FIXED {
-            let fixed = serde_json::from_str(fixed).ok();
-            if fixed.is_some() && settings.pointer(&pointer(path)) == fixed.as_ref() {
+        for (path, value) in fixed() {
+            if settings.pointer(path) == Some(&value) {
                 take(&mut settings, path);
             }
         }
-        let is_paper = |(path, value): &(&str, &str)| {
-            settings.pointer(&pointer(path)).and_then(Value::as_str) == Some(value)
-        };
-        if PAPER.iter().all(is_paper) {
+        if PAPER.iter().all(|&(path, value)| settings.pointer(path).is_some_and(|x| x == value)) {
             for (path, _) in PAPER {
                 take(&mut settings, path);
             }
-            put(&mut settings, "advanced.age-rule", "paper".into());
+            put(&mut settings, "/advanced/age-rule", "paper".into());
         }
         RENAMED.iter().for_each(|(first, today)| rename(&mut settings, first, today));
         settings
@@ -69,13 +67,9 @@ impl CdimcNet {
     }
 }
 
-fn pointer(path: &str) -> String {
-    format!("/{}", path.replace('.', "/"))
-}
-
-/// Moves the value at the dotted path `from` to `to`, unless `to` exists.
+/// Moves the value at the path `from` to `to`, unless `to` exists.
 fn rename(settings: &mut Value, from: &str, to: &str) {
-    if settings.pointer(&pointer(to)).is_some() {
+    if settings.pointer(to).is_some() {
         return;
     }
     if let Some(value) = take(settings, from) {
@@ -83,27 +77,25 @@ fn rename(settings: &mut Value, from: &str, to: &str) {
     }
 }
 
-/// Sets the value at the dotted path `to`.
-fn put(settings: &mut Value, to: &str, value: Value) {
-    let (tables, name) = to.rsplit_once('.').unwrap_or(("", to));
-    let mut table = settings;
-    for key in tables.split('.').filter(|key| !key.is_empty()) {
-        let Some(map) = table.as_object_mut() else { return };
-        table = map.entry(key).or_insert_with(|| Map::new().into());
+/// Sets the value at a path, and adds the tables on the way.
+fn put(settings: &mut Value, path: &str, value: Value) {
+    let mut at = settings;
+    for key in path.split('/').skip(1) {
+        if !(at.is_object() || at.is_null()) {
+            return;
+        }
+        at = &mut at[key];
     }
-    if let Some(map) = table.as_object_mut() {
-        map.insert(name.into(), value);
-    }
+    *at = value;
 }
 
-/// Removes the value at a dotted path, and the tables that are empty without it.
+/// Removes the value at a path, and the tables that are empty without it.
 fn take(settings: &mut Value, path: &str) -> Option<Value> {
-    let map = settings.as_object_mut()?;
-    let Some((table, rest)) = path.split_once('.') else { return map.remove(path) };
-    let inner = map.get_mut(table)?;
-    let taken = take(inner, rest)?;
-    if inner.as_object().is_some_and(Map::is_empty) {
-        map.remove(table);
+    let (table, name) = path.rsplit_once('/')?;
+    let map = settings.pointer_mut(table)?.as_object_mut()?;
+    let taken = map.remove(name)?;
+    if map.is_empty() {
+        take(settings, table);
     }
     Some(taken)
 }

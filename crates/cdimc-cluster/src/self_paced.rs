@@ -41,11 +41,6 @@ impl Pace {
         Self { ages: vec![f64::INFINITY; n_clusters], selected: vec![true; n_samples] }
     }
 
-    /// Returns the number of selected samples.
-    pub(crate) fn n_selected(&self) -> usize {
-        self.selected.iter().filter(|&&r| r).count()
-    }
-
     /// Returns the mean age over samples with these clusters.
     pub(crate) fn mean_age(&self, labels: &[usize]) -> f64 {
         labels.iter().map(|&label| self.ages[label]).sum::<f64>() / labels.len() as f64

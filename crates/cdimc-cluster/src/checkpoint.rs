@@ -1,12 +1,13 @@
 //! Checkpoints: saves and resumes a training, with the same result bit for bit.
 
-use super::archived_weights::{put_weights, read_weights};
 use super::contest::Reached;
-use super::run::{BestRound, Curves, Run, State, Trained};
+use super::model::{put_weights, read_weights};
+use super::prepared::Prepared;
+use super::run::{BestRound, CURVES, Run, State, Trained};
 use super::self_paced::Pace;
-use crate::{CdimcNet, Finetuning, Stage, Training};
+use crate::{CdimcNet, Finetuning, Training};
 use cdimc_core::{
-    ClusterError, Clusterer, Observer, ViewAnalysis, archive::Archive, check_n_clusters,
+    ClusterError, Clusterer, Curve, Observer, ViewAnalysis, archive::Archive, check_n_clusters,
 };
 use cdimc_data::{MultiView, Seed};
 use cdimc_nn::{NetworkInput, OptimizerState, Weights};
@@ -37,7 +38,7 @@ struct Description {
 /// Current run.
 #[derive(Serialize, Deserialize)]
 struct RunDescription {
-    stage: Stage,
+    stage: String,
     /// Epochs of pre-training or rounds of fine-tuning done.
     epoch: usize,
     settled: bool,
@@ -61,23 +62,22 @@ impl Training {
     /// # Errors
     /// If the engine cannot return its state.
     pub fn checkpoint(&self) -> Result<Vec<u8>, ClusterError> {
+        let Prepared { settings, n_clusters, seed, input, .. } = &self.prepared;
         let optimizer = match &self.run {
-            Some(run) if !matches!(run.state, State::Clustering) => {
-                run.trainer.optimizer_state()?
-            }
+            Some(run) if run.state != State::Clustering => run.trainer.optimizer_state()?,
             _ => OptimizerState { steps: 0, moments: Vec::new() },
         };
         let description = Description {
-            settings: serde_json::to_value(&self.settings).unwrap_or_default(),
-            n_clusters: self.n_clusters,
-            n_views: self.prepared.input.views.len(),
-            seed: self.seed,
+            settings: serde_json::to_value(settings).unwrap_or_default(),
+            n_clusters: *n_clusters,
+            n_views: input.views.len(),
+            seed: *seed,
             ended: self.contest.ended.clone(),
             run: self.run.as_ref().map(|run| RunDescription::of(run, &optimizer)),
             best: self.best.as_ref().map(|&(run, Trained { alpha, shared_information, .. })| {
                 BestDescription { run, alpha, shared_information }
             }),
-            fingerprint: fingerprint(&self.prepared.input),
+            fingerprint: fingerprint(input),
         };
         let mut archive = Archive::new(KIND, &description)?;
         // Each is freed as soon as it is in the archive.
@@ -123,60 +123,62 @@ impl Training {
         if fingerprint(&training.prepared.input) != found.fingerprint {
             return Err(other_data());
         }
-        let alphas = &training.contest.alphas;
-        let is_known = found.ended.iter().all(|run| alphas.contains(&run.alpha))
-            && found.ended.len() <= training.contest.n_runs();
-        training.contest.ended = found.ended;
-        training.run = match (found.run, training.contest.next()) {
-            (Some(run), Some(next)) if is_known => Some(read_run(&training, &archive, next, &run)?),
+        let Self { prepared, contest, run, best } = &mut training;
+        let is_known = found.ended.iter().all(|run| contest.alphas.contains(&run.alpha))
+            && found.ended.len() <= contest.n_runs();
+        contest.ended = found.ended;
+        *run = match (found.run, contest.next()) {
+            (Some(found), Some(next)) if is_known => {
+                Some(read_run(prepared, &archive, next, &found)?)
+            }
             (None, None) if is_known => None,
             _ => return Err(misfit()),
         };
-        training.best = match found.best {
-            Some(BestDescription { run, alpha, shared_information }) => {
-                let trained = Trained {
-                    alpha,
-                    weights: read_weights(&archive, "best.", found.n_views)?,
-                    pretrained: read_weights(&archive, "best.pretrained.", found.n_views)?,
-                    centers: archive.matrix("best.centers")?,
-                    labels: numbers(&archive, "best.labels")?,
-                    shared_information,
-                    curves: read_curves(&archive, "best.")?,
-                };
-                let Trained { weights, pretrained, centers, labels, .. } = &trained;
-                weights.check_decoders()?;
-                let fits = training.fits(weights, centers, labels)
-                    && training.fits(pretrained, centers, labels)
-                    && run < training.contest.ended.len();
-                if !fits {
-                    return Err(misfit());
-                }
-                Some((run, trained))
+        if let Some(BestDescription { run: number, alpha, shared_information }) = found.best {
+            let trained = Trained {
+                alpha,
+                weights: read_weights(&archive, "best.", found.n_views)?,
+                pretrained: read_weights(&archive, "best.pretrained.", found.n_views)?,
+                centers: archive.matrix("best.centers")?,
+                labels: numbers(&archive, "best.labels")?,
+                shared_information,
+                curves: read_curves(&archive, "best.")?,
+            };
+            let Trained { weights, pretrained, centers, labels, .. } = &trained;
+            weights.check_decoders()?;
+            let fits = prepared.fits(weights, centers, labels)
+                && prepared.fits(pretrained, centers, labels)
+                && number < contest.ended.len();
+            if !fits {
+                return Err(misfit());
             }
-            None => None,
-        };
+            *best = Some((number, trained));
+        }
         Ok(training)
     }
+}
 
-    /// Returns whether a network, centers and labels fit this training.
+impl Prepared {
+    /// Returns whether a network, centers and labels fit these data.
     fn fits(&self, weights: &Weights, centers: &Array2<f32>, labels: &[usize]) -> bool {
-        weights.latent() == self.n_clusters
-            && weights.check_input(&self.prepared.input).is_ok()
-            && centers.dim() == (self.n_clusters, self.n_clusters)
-            && labels.len() == self.prepared.order.len()
-            && labels.iter().all(|&label| label < self.n_clusters)
+        let n_clusters = self.n_clusters;
+        weights.latent() == n_clusters
+            && weights.check_input(&self.input).is_ok()
+            && centers.dim() == (n_clusters, n_clusters)
+            && labels.len() == self.order.len()
+            && labels.iter().all(|&label| label < n_clusters)
     }
 }
 
 impl RunDescription {
     fn of(run: &Run, optimizer: &OptimizerState) -> Self {
-        let (stage, epoch, settled) = match &run.state {
-            State::Pretraining { epochs_done } => (Stage::Pretrain, *epochs_done, false),
-            State::Clustering => (Stage::Kmeans, 0, false),
-            State::Finetuning(f) => (Stage::Finetune, f.rounds_done, f.settled),
+        let (epoch, settled) = match &run.state {
+            State::Pretraining { epochs_done } => (*epochs_done, false),
+            State::Clustering => (0, false),
+            State::Finetuning(f) => (f.rounds_done, f.settled),
         };
         Self {
-            stage,
+            stage: run.state.name().into(),
             epoch,
             settled,
             optimizer_steps: optimizer.steps,
@@ -211,22 +213,17 @@ fn put_run(archive: &mut Archive, run: &Run) -> Result<(), ClusterError> {
 
 /// Returns the run that [`put_run`] added.
 fn read_run(
-    training: &Training,
+    prepared: &Prepared,
     archive: &Archive,
     of: (f64, usize),
     found: &RunDescription,
 ) -> Result<Run, ClusterError> {
-    let n_views = training.prepared.input.views.len();
+    let n_views = prepared.input.views.len();
     let weights = read_weights(archive, "", n_views)?;
-    let moments = (0..found.optimizer_moments)
-        .map(|i| read_weights(archive, &format!("moment{i}."), n_views))
-        .collect::<Result<_, _>>()?;
-    let optimizer = OptimizerState { steps: found.optimizer_steps, moments };
-    let mut run = Run::from_weights(training.common(), of, weights)?;
-    let state = match found.stage {
-        Stage::Pretrain => State::Pretraining { epochs_done: found.epoch },
-        Stage::Kmeans => State::Clustering,
-        Stage::Finetune | Stage::Done => State::Finetuning(Finetuning {
+    let state = match found.stage.as_str() {
+        "pretrain" => State::Pretraining { epochs_done: found.epoch },
+        "kmeans" => State::Clustering,
+        "finetune" => State::Finetuning(Finetuning {
             centers: archive.matrix("centers")?,
             labels: numbers(archive, "labels")?,
             pace: Pace {
@@ -236,13 +233,14 @@ fn read_run(
             rounds_done: found.epoch,
             settled: found.settled,
         }),
+        _ => return Err(misfit()),
     };
-    run.enter(&training.settings, state)?;
+    let mut run = Run::in_state(prepared, of, weights, state)?;
     if let State::Finetuning(Finetuning { centers, labels, pace, .. }) = &run.state {
         let pretrained = read_weights(archive, "pretrained.", n_views)?;
-        let fits = training.fits(&pretrained, centers, labels)
+        let fits = prepared.fits(&pretrained, centers, labels)
             && pace.selected.len() == labels.len()
-            && pace.ages.len() == training.n_clusters;
+            && pace.ages.len() == prepared.n_clusters;
         if !fits {
             return Err(misfit());
         }
@@ -252,15 +250,18 @@ fn read_run(
                 0 => None,
                 _ => Some(read_weights(archive, "best-round.", n_views)?),
             };
-            if !training.fits(encoders.as_ref().unwrap_or(&pretrained), centers, &labels) {
+            if !prepared.fits(encoders.as_ref().unwrap_or(&pretrained), centers, &labels) {
                 return Err(misfit());
             }
             run.best = Some(BestRound { round, shared_information, encoders, labels });
         }
         run.pretrained = Some(pretrained);
     }
-    if found.stage != Stage::Kmeans {
-        run.trainer.restore_optimizer(&optimizer)?;
+    if run.state != State::Clustering {
+        let moment = |i| read_weights(archive, &format!("moment{i}."), n_views);
+        let moments = (0..found.optimizer_moments).map(moment).collect::<Result<_, _>>()?;
+        let state = OptimizerState { steps: found.optimizer_steps, moments };
+        run.trainer.restore_optimizer(&state)?;
     }
     run.curves = read_curves(archive, "")?;
     Ok(run)
@@ -271,21 +272,19 @@ fn infinite(age: f64) -> f64 {
     if age == f64::MAX { f64::INFINITY } else { age }
 }
 
-fn put_curves(archive: &mut Archive, prefix: &str, curves: &Curves) {
-    for (name, values) in curves.iter() {
+fn put_curves(archive: &mut Archive, prefix: &str, curves: &[Curve]) {
+    for Curve { name, values } in curves {
         archive.put(format!("{prefix}{name}"), values.iter().copied());
     }
 }
 
-fn read_curves(archive: &Archive, prefix: &str) -> Result<Curves, ClusterError> {
-    let mut curves = Curves::default();
-    for name in Curves::NAMES {
-        let stored = format!("{prefix}{name}");
-        if archive.has(&stored) {
-            curves.extend(name, archive.list::<f64>(&stored)?);
-        }
-    }
-    Ok(curves)
+fn read_curves(archive: &Archive, prefix: &str) -> Result<Vec<Curve>, ClusterError> {
+    let stored = CURVES.into_iter().filter(|name| archive.has(&format!("{prefix}{name}")));
+    let read = |name: &str| {
+        let values = archive.list(&format!("{prefix}{name}"))?;
+        Ok(Curve { name: name.into(), values })
+    };
+    stored.map(read).collect()
 }
 
 fn put_numbers(archive: &mut Archive, name: &str, numbers: &[usize]) {

@@ -1,0 +1,153 @@
+//! Settings and data of all runs of a training: the order of the samples, the network's input and the graphs.
+
+use super::centers::InOrder;
+use super::input::{Input, InputViews};
+use crate::CdimcNet;
+use cdimc_core::{AnalysisSize, ClusterError, KMeans, Observer, SharedInformation};
+use cdimc_data::{MultiView, Seed, geometry_version};
+use cdimc_graph::{KnnGraph, Search};
+use cdimc_nn::{NetworkInput, ObservedView};
+use ndarray::{Array2, Axis, s};
+use std::sync::Arc;
+
+/// Settings and data of all runs of a training.
+pub(crate) struct Prepared {
+    pub(crate) settings: CdimcNet,
+    pub(crate) n_clusters: usize,
+    pub(crate) seed: Seed,
+    /// The caller's sample at every position of the training order.
+    pub(crate) order: Vec<usize>,
+    pub(crate) views: InputViews,
+    /// Samples in training order.
+    pub(crate) input: Arc<NetworkInput>,
+    /// Neighbor graph of every view, over the samples in training order.
+    pub(crate) graphs: Arc<Vec<KnnGraph>>,
+    /// Computes T of labels in the caller's order; `None` if it chooses nothing.
+    pub(crate) shared_information: Option<Box<dyn SharedInformation>>,
+}
+
+impl Prepared {
+    /// Shuffles and arranges the samples, chooses the coordinates and builds the graphs (section 3.4, step 1).
+    pub(crate) fn new(
+        settings: CdimcNet,
+        data: &MultiView,
+        (n_clusters, seed): (usize, Seed),
+        observer: &dyn Observer,
+    ) -> Result<Self, ClusterError> {
+        let rows = settings.advanced.order.rows(data.n_samples(), seed);
+        let order = arranged(data, &rows, n_clusters, seed.stream("arrangement"))?;
+        let size = AnalysisSize { n_clusters, max_width: settings.directions };
+        let coordinates = match &settings.analysis {
+            Some(analysis) if settings.input == Input::Coordinates => {
+                Some(analysis.coordinates(data, size, seed.stream("coordinates"), observer)?)
+            }
+            _ => None,
+        };
+        // Views without a common sample share nothing under any clusters.
+        let chooses = settings.chooses() && data.mask().shares_samples();
+        let shared_information = match (&coordinates, &settings.analysis) {
+            (Some(coordinates), _) if chooses => {
+                Some(coordinates.shared_information(data, n_clusters))
+            }
+            (None, Some(analysis)) if chooses => Some(analysis.information(data, size)?),
+            _ => None,
+        };
+        let (views, input) = InputViews::fit(data, coordinates, &order)?;
+        let graphs = Arc::new(graphs(&settings, data, &input, &order)?);
+        let input = Arc::new(input);
+        Ok(Self { settings, n_clusters, seed, order, views, input, graphs, shared_information })
+    }
+
+    /// Returns T of labels in training order; `None` if it chooses nothing.
+    pub(crate) fn shared(&self) -> Option<InOrder<'_>> {
+        let order = &self.order;
+        self.shared_information.as_deref().map(|shared| InOrder { shared, order })
+    }
+
+    /// Returns the network's input in the caller's order of samples.
+    pub(crate) fn in_callers_order(&self) -> NetworkInput {
+        let views = self.input.views.iter().map(|view| {
+            let sample = |&place: &u32| self.order[place as usize] as u32;
+            let samples: Vec<u32> = view.rows.iter().map(sample).collect();
+            let mut positions: Vec<usize> = (0..samples.len()).collect();
+            positions.sort_by_key(|&position| samples[position]);
+            ObservedView {
+                rows: positions.iter().map(|&position| samples[position]).collect(),
+                values: view.values.select(Axis(0), &positions),
+            }
+        });
+        NetworkInput { n_samples: self.input.n_samples, views: views.collect() }
+    }
+}
+
+/// Returns the samples `rows` in training order: the clusters of a k-means on the concatenated views, one after the
+/// other, each in the order of `rows`.
+///
+/// A batch uses only edges of the neighbor graphs between its samples, so likely neighbors should share a batch.
+fn arranged(
+    data: &MultiView,
+    rows: &[usize],
+    n_clusters: usize,
+    seed: Seed,
+) -> Result<Vec<usize>, ClusterError> {
+    let labels = KMeans::new(n_clusters).fit(concatenated(data, rows).view(), seed)?.labels;
+    let mut arranged: Vec<_> = labels.into_iter().zip(rows).collect();
+    arranged.sort_by_key(|&(label, _)| label);
+    Ok(arranged.into_iter().map(|(_, &sample)| sample).collect())
+}
+
+/// Returns the concatenated geometry versions of all views in single precision, `(rows.len(), all features)`.
+fn concatenated(data: &MultiView, rows: &[usize]) -> Array2<f32> {
+    let mut stacked = Array2::zeros((rows.len(), data.widths().iter().sum()));
+    let mut start = 0;
+    for view in 0..data.n_views() {
+        let columns = start..start + data.width(view);
+        start = columns.end;
+        let points = geometry_version(data, view, rows);
+        stacked.slice_mut(s![.., columns]).zip_mut_with(&points, |to, &x| *to = x as f32);
+    }
+    stacked
+}
+
+/// Returns the nearest-neighbor graph of every view, over the samples that the network reads in it; without edges if
+/// every weight of the graph is 0.
+fn graphs(
+    settings: &CdimcNet,
+    data: &MultiView,
+    input: &NetworkInput,
+    order: &[usize],
+) -> Result<Vec<KnnGraph>, ClusterError> {
+    let n_samples = order.len();
+    let has_edges = settings.alpha.values().iter().any(|&alpha| alpha > 0.0);
+    let graph = |view: usize| {
+        if !has_edges {
+            return KnnGraph::from_edges(n_samples, []);
+        }
+        let places = &input.views[view].rows;
+        let rows: Vec<usize> = places.iter().map(|&place| order[place as usize]).collect();
+        let points = geometry_version(data, view, &rows);
+        KnnGraph::of_view(points.view(), places, n_samples, settings.neighbors, Search::Auto)
+    };
+    Ok((0..data.n_views()).map(graph).collect::<Result<_, _>>()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::array;
+
+    #[test]
+    fn views_are_filled_scaled_and_concatenated() {
+        let views = vec![array![[3.0, 4.0], [f64::NAN, f64::NAN]], array![[2.0], [-5.0]]];
+        let data = MultiView::from_nan_rows(views).unwrap();
+        assert_eq!(concatenated(&data, &[1, 0]), array![[0.6, 0.8, -1.0], [0.6, 0.8, 1.0]]);
+    }
+
+    #[test]
+    fn samples_of_a_cluster_are_consecutive_in_the_reading_order() {
+        let view = array![[1.0, 0.0], [0.0, 1.0], [2.0, 0.1], [0.1, 3.0], [5.0, 0.0]];
+        let data = MultiView::from_nan_rows(vec![view.clone(), view]).unwrap();
+        let order = arranged(&data, &[4, 3, 2, 1, 0], 2, Seed::new(1)).unwrap();
+        assert!(order == [4, 2, 0, 3, 1] || order == [3, 1, 4, 2, 0], "{order:?}");
+    }
+}
