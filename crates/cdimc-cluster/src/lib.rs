@@ -11,7 +11,6 @@ mod prepared;
 mod renames;
 mod run;
 mod self_paced;
-mod spectral;
 mod training;
 
 pub use centers::Choice;

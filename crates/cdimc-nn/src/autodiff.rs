@@ -1,6 +1,4 @@
-/*!
-Layers on candle's tensors, trained by automatic differentiation, for methods with their own networks.
-*/
+//! Layers on candle's tensors, trained by automatic differentiation, for methods with their own networks.
 
 use crate::{Dense, Device, NnError, Optimizer};
 use candle_core::{DType, Result, Tensor, Var, backprop::GradStore};
@@ -11,13 +9,14 @@ use ndarray::ArrayView2;
 /// # Errors
 /// If this build or machine lacks it.
 pub fn open(device: Device) -> std::result::Result<candle_core::Device, NnError> {
-    let refused = |reason: String| NnError::Device { device: device.to_string(), reason };
     match device {
         Device::Cpu => Ok(candle_core::Device::Cpu),
         Device::Cuda if candle_core::utils::cuda_is_available() => {
-            candle_core::Device::new_cuda(0).map_err(|error| refused(error.to_string()))
+            Ok(candle_core::Device::new_cuda(0)?)
         }
-        Device::Cuda => Err(refused("this build has no CUDA; build with the feature cuda".into())),
+        Device::Cuda => Err(NnError::Unfit(
+            "device cuda: this build has no CUDA; build with the feature cuda".to_owned(),
+        )),
     }
 }
 
@@ -79,7 +78,8 @@ impl Layer {
     /// # Errors
     /// If candle fails.
     pub fn new(layer: &Dense, device: &candle_core::Device) -> Result<Self> {
-        let bias = Parameter::new(&bias_tensor(layer, device)?)?;
+        let bias = Tensor::from_iter(layer.bias.iter().copied(), device)?;
+        let bias = Parameter::new(&bias.reshape((1, layer.n_out()))?)?;
         Ok(Self { bias: Some(bias), ..Self::linear(layer.weight.view(), device)? })
     }
 
@@ -88,7 +88,9 @@ impl Layer {
     /// # Errors
     /// If candle fails.
     pub fn linear(weight: ArrayView2<'_, f32>, device: &candle_core::Device) -> Result<Self> {
-        Ok(Self { weight: Parameter::new(&weight_tensor(weight, device)?)?, bias: None })
+        let weight = weight.t();
+        let values = Tensor::from_iter(weight.iter().copied(), device)?;
+        Ok(Self { weight: Parameter::new(&values.reshape(weight.dim())?)?, bias: None })
     }
 
     /// Applies the layer to `x`, `(n, n_in)`.
@@ -96,7 +98,7 @@ impl Layer {
     /// # Errors
     /// If the shapes disagree.
     pub fn forward(&self, x: &Tensor) -> Result<Tensor> {
-        affine(x, &self.weight.value, self.bias.as_ref().map(Parameter::value))
+        self.apply(x, |parameter| parameter.value().clone())
     }
 
     /// Applies the layer without gradients for its parameters.
@@ -104,8 +106,15 @@ impl Layer {
     /// # Errors
     /// If the shapes disagree.
     pub fn forward_frozen(&self, x: &Tensor) -> Result<Tensor> {
-        let bias = self.bias.as_ref().map(|bias| bias.value.as_detached_tensor());
-        affine(x, &self.weight.value.as_detached_tensor(), bias.as_ref())
+        self.apply(x, |parameter| parameter.value.as_detached_tensor())
+    }
+
+    fn apply(&self, x: &Tensor, of: impl Fn(&Parameter) -> Tensor) -> Result<Tensor> {
+        let y = x.matmul(&of(&self.weight))?;
+        let Some(bias) = &self.bias else { return Ok(y) };
+        // Repeats the bias by a product: the gradient of a broadcast is a sum over rows, which candle computes entry by
+        // entry.
+        y.add(&Tensor::ones((x.dim(0)?, 1), DType::F32, x.device())?.matmul(&of(bias))?)
     }
 
     /// The weights, then the biases.
@@ -120,24 +129,6 @@ impl Layer {
 /// If candle fails.
 pub fn relu(x: &Tensor) -> Result<Tensor> {
     x.mul(&x.gt(0.0)?.to_dtype(x.dtype())?)
-}
-
-fn affine(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
-    let y = x.matmul(weight)?;
-    let Some(bias) = bias else { return Ok(y) };
-    // Repeats the bias by a product: the gradient of a broadcast is a sum over rows, which candle computes entry by
-    // entry.
-    y.add(&Tensor::ones((x.dim(0)?, 1), DType::F32, x.device())?.matmul(bias)?)
-}
-
-/// Transposes weights `(n_out, n_in)` to `(n_in, n_out)`, the order of their gradients.
-fn weight_tensor(weight: ArrayView2<'_, f32>, device: &candle_core::Device) -> Result<Tensor> {
-    let weight = weight.t();
-    Tensor::from_iter(weight.iter().copied(), device)?.reshape(weight.dim())
-}
-
-fn bias_tensor(layer: &Dense, device: &candle_core::Device) -> Result<Tensor> {
-    Tensor::from_iter(layer.bias.iter().copied(), device)?.reshape((1, layer.n_out()))
 }
 
 #[cfg(test)]

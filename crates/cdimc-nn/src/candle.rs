@@ -6,8 +6,8 @@
 //! Padding has gradient zero and stays zero.
 
 use crate::{
-    Dense, Device, Goal, NnError, ObservedView, Optimizer, OptimizerState, Trainer, TrainingData,
-    ViewWeights, Weights, autodiff, optimizer, trainer,
+    Dense, Device, Goal, NnError, Optimizer, OptimizerState, Trainer, TrainingData, ViewWeights,
+    Weights, autodiff, optimizer::Stage, trainer,
 };
 use candle_core::{DType, Result as TensorResult, Tensor};
 use cdimc_graph::laplacian_product;
@@ -27,8 +27,7 @@ pub(crate) struct CandleTrainer {
     /// Row of ones. Sums are products with it, because candle's own sums copy their shape to the device.
     ones: Tensor,
     batches: HashMap<Range<usize>, Batch>,
-    optimizer: Option<Optimizer>,
-    steps: u64,
+    stage: Stage,
 }
 
 /// Weights `(n_views, n_in, n_out)` and biases `(n_views, 1, n_out)`, or their gradients or moments.
@@ -65,7 +64,8 @@ impl CandleTrainer {
         let depth = |view: &ViewWeights| (view.encoder.len(), view.decoder.len());
         let (n_encoder, n_decoder) = depth(&weights.views[0]);
         if weights.views.iter().any(|view| depth(view) != (n_encoder, n_decoder)) {
-            return Err(NnError::Format("views with different numbers of layers".to_owned()));
+            let reason = "weights: views with different numbers of layers";
+            return Err(NnError::Unfit(reason.to_owned()));
         }
         let layers = positions(weights).map(|layers| Layer::new(&layers, &device));
         let layers = layers.collect::<TensorResult<Vec<_>>>()?;
@@ -80,8 +80,7 @@ impl CandleTrainer {
             n_encoder,
             latent: weights.latent(),
             batches: HashMap::new(),
-            optimizer: None,
-            steps: 0,
+            stage: Stage::default(),
         })
     }
 
@@ -92,17 +91,17 @@ impl CandleTrainer {
         }
         let TrainingData { input, graphs, alpha } = &self.data;
         let (n_views, n_batch) = (input.views.len(), range.len());
-        let widest = input.views.iter().map(ObservedView::n_features).max().unwrap_or(0);
+        let widest = input.views.iter().map(|view| view.values.ncols()).max().unwrap_or(0);
         let zeros = |width| Array3::<f32>::zeros((n_views, n_batch, width));
         let [mut x, mut slope] = [zeros(widest), zeros(widest)];
         let [mut share, mut laplacian] = [zeros(self.latent), zeros(n_batch)];
         let scale = (2.0 * alpha / (n_views * n_batch) as f64) as f32;
         for (v, (view, graph)) in input.views.iter().zip(graphs.iter()).enumerate() {
-            let (rows, m) = (view.rows_of(range), view.n_features());
+            let (rows, m) = (view.rows_of(range), view.values.ncols());
             let graph = graph.induced(rows);
             let products = laplacian_product(&graph, Array2::<f32>::eye(rows.len()).view());
-            let block = view.block(view.positions(range));
-            for ((&row, values), products) in rows.iter().zip(block.rows()).zip(products.rows()) {
+            let values = view.values_of(range);
+            for ((&row, values), products) in rows.iter().zip(values.rows()).zip(products.rows()) {
                 let i = row as usize - range.start;
                 x.slice_mut(s![v, i, ..m]).assign(&values);
                 slope.slice_mut(s![v, i, ..m]).fill((2.0 / (n_batch * m) as f64) as f32);
@@ -266,38 +265,26 @@ impl CandleTrainer {
     }
 }
 
-/// Reads `losses` and returns half their sum.
-fn half_sum(losses: &[Tensor]) -> TensorResult<f64> {
-    let losses = Tensor::cat(losses, 0)?.to_vec1::<f32>()?;
-    Ok(0.5 * losses.into_iter().map(f64::from).sum::<f64>())
-}
-
 impl Trainer for CandleTrainer {
     fn start(&mut self, optimizer: Optimizer) -> Result<(), NnError> {
-        optimizer.check()?;
+        self.stage = Stage::new(optimizer)?;
         for Layer { values: [weight, bias], moments, .. } in &mut self.layers {
             *moments = [optimizer.no_moments(weight)?, optimizer.no_moments(bias)?];
         }
-        self.optimizer = Some(optimizer);
-        self.steps = 0;
         Ok(())
     }
 
     fn set_learning_rate(&mut self, learning_rate: f64) -> Result<(), NnError> {
-        let optimizer = optimizer::started(self.optimizer)?;
-        self.optimizer = Some(optimizer.with_learning_rate(learning_rate)?);
-        Ok(())
+        self.stage.set_learning_rate(learning_rate)
     }
 
     fn train(&mut self, batches: &[Range<usize>], goal: Goal<'_>) -> Result<f64, NnError> {
-        let optimizer = optimizer::started(self.optimizer)?;
         let pulls = self.pulls(batches, goal)?;
         let mut losses = Vec::new();
         for (batch, pull) in batches.iter().zip(&pulls) {
             let batch = self.batch(batch)?;
             let gradients = self.pass(&batch, pull.as_ref(), &mut losses)?;
-            self.steps += 1;
-            let step = optimizer.step(self.steps);
+            let step = self.stage.next_step()?;
             for (layer, gradients) in self.layers.iter_mut().zip(&gradients) {
                 let parameters = layer.values.iter_mut().zip(&mut layer.moments);
                 for ((value, moments), gradient) in parameters.zip(gradients) {
@@ -305,7 +292,8 @@ impl Trainer for CandleTrainer {
                 }
             }
         }
-        Ok(half_sum(&losses)? / batches.len() as f64)
+        let losses = Tensor::cat(&losses, 0)?.to_vec1::<f32>()?;
+        Ok(0.5 * losses.into_iter().map(f64::from).sum::<f64>() / batches.len() as f64)
     }
 
     fn embed(&mut self) -> Result<Array2<f32>, NnError> {
@@ -325,23 +313,22 @@ impl Trainer for CandleTrainer {
     }
 
     fn optimizer_state(&self) -> Result<OptimizerState, NnError> {
-        let n_moments = optimizer::started(self.optimizer)?.n_moments();
+        let n_moments = self.stage.optimizer()?.n_moments();
         let moment =
             |m: usize| self.export(|_, layer| Ok(layer.moments.each_ref().map(|of| of[m].clone())));
         let moments = (0..n_moments).map(moment).collect::<TensorResult<_>>()?;
-        Ok(OptimizerState { steps: self.steps, moments })
+        Ok(OptimizerState { steps: self.stage.steps, moments })
     }
 
     fn restore_optimizer(&mut self, state: &OptimizerState) -> Result<(), NnError> {
-        let optimizer = optimizer::started(self.optimizer)?;
-        state.check(optimizer, &self.weights()?)?;
+        state.check(self.stage.optimizer()?, &self.weights()?)?;
         for (m, moment) in state.moments.iter().enumerate() {
             for (layer, saved) in self.layers.iter_mut().zip(positions(moment)) {
                 let saved = pack(&saved, &self.device)?;
                 layer.moments.iter_mut().zip(saved).for_each(|(moments, saved)| moments[m] = saved);
             }
         }
-        self.steps = state.steps;
+        self.stage.steps = state.steps;
         Ok(())
     }
 }

@@ -41,11 +41,7 @@ struct Case {
 
 impl Case {
     fn new(seed: u64) -> Self {
-        Self::with(&Architecture { wide: 9, ..Architecture::default() }, seed)
-    }
-
-    fn with(architecture: &Architecture, seed: u64) -> Self {
-        Self::of(N, architecture, seed)
+        Self::of(N, &Architecture { wide: 9, ..Architecture::default() }, seed)
     }
 
     fn of(n_samples: usize, architecture: &Architecture, seed: u64) -> Self {
@@ -68,8 +64,7 @@ impl Case {
             let next = |i: usize| [i + 1, i + 4, i * 5 % rows.len()];
             let edges = (0..rows.len()).flat_map(|i| next(i).map(|j| (i, j % rows.len())));
             let edges = edges.map(|(i, j)| (rows[i] as usize, rows[j] as usize));
-            KnnGraph::from_edges(n_samples, edges.collect::<Vec<_>>())
-                .expect("edges between samples")
+            KnnGraph::from_edges(n_samples, edges.collect::<Vec<_>>()).unwrap()
         };
         let graphs = views.iter().map(graph).collect();
         let mut weights = Weights::glorot(architecture, &WIDTHS, LATENT, Seed::new(seed));
@@ -89,7 +84,7 @@ impl Case {
     }
 
     fn trainer(&self, place: Place) -> Box<dyn Trainer> {
-        self.try_trainer(place, ALPHA).expect("parts that fit together")
+        self.try_trainer(place, ALPHA).unwrap()
     }
 
     fn try_trainer(
@@ -126,13 +121,13 @@ impl Case {
     /// Returns the losses of `n_steps` pre-training and as many fine-tuning steps.
     fn train(&self, trainer: &mut dyn Trainer, n_steps: usize) -> Vec<f64> {
         let mut losses = Vec::new();
-        trainer.start(SGD).expect("valid optimizer");
+        trainer.start(SGD).unwrap();
         for batch in batches().cycle().take(n_steps) {
-            losses.push(trainer.train(&[batch], Goal::Reconstruction).expect("step"));
+            losses.push(trainer.train(&[batch], Goal::Reconstruction).unwrap());
         }
-        trainer.start(ADAM).expect("valid optimizer");
+        trainer.start(ADAM).unwrap();
         for batch in batches().cycle().take(n_steps) {
-            losses.push(trainer.train(&[batch], self.goal()).expect("step"));
+            losses.push(trainer.train(&[batch], self.goal()).unwrap());
         }
         losses
     }
@@ -142,9 +137,9 @@ impl Case {
 /// moves no weight.
 fn gradients(trainer: &mut dyn Trainer, batch: &Range<usize>, goal: Goal<'_>) -> (f64, Weights) {
     let sgd = Optimizer::Sgd { learning_rate: 1e-30, momentum: 0.0 };
-    trainer.start(sgd).expect("valid optimizer");
-    let loss = trainer.train(std::slice::from_ref(batch), goal).expect("step");
-    (loss, trainer.optimizer_state().expect("state").moments.remove(0))
+    trainer.start(sgd).unwrap();
+    let loss = trainer.train(std::slice::from_ref(batch), goal).unwrap();
+    (loss, trainer.optimizer_state().unwrap().moments.remove(0))
 }
 
 #[track_caller]
@@ -214,19 +209,19 @@ fn engines_agree_on_large_layers_and_batches() {
     let case = Case::of(900, &architecture, 10);
     for (&place, optimizer) in CANDLE.iter().flat_map(|place| [(place, SGD), (place, ADAM)]) {
         let (mut candle, mut fused) = (case.trainer(place), case.trainer(FUSED));
-        candle.start(optimizer).expect("valid optimizer");
-        fused.start(optimizer).expect("valid optimizer");
+        candle.start(optimizer).unwrap();
+        fused.start(optimizer).unwrap();
         for batch in [0..500, 500..900] {
             let batch = std::slice::from_ref(&batch);
-            let expected = candle.train(batch, Goal::Reconstruction).expect("step");
-            let loss = fused.train(batch, Goal::Reconstruction).expect("step");
+            let expected = candle.train(batch, Goal::Reconstruction).unwrap();
+            let loss = fused.train(batch, Goal::Reconstruction).unwrap();
             approx::assert_relative_eq!(expected, loss, max_relative = 1e-5);
-            let moments = |trainer: &dyn Trainer| trainer.optimizer_state().expect("state").moments;
+            let moments = |trainer: &dyn Trainer| trainer.optimizer_state().unwrap().moments;
             for (expected, found) in moments(candle.as_ref()).iter().zip(&moments(fused.as_ref())) {
                 assert_near(expected, found, 1e-4);
             }
         }
-        let weights = |trainer: &dyn Trainer| trainer.weights().expect("weights");
+        let weights = |trainer: &dyn Trainer| trainer.weights().unwrap();
         assert_near(&weights(candle.as_ref()), &weights(fused.as_ref()), 1e-5);
     }
 }
@@ -269,7 +264,7 @@ fn set_parameter(weights: &mut Weights, place: usize, value: f32) {
     let layers =
         weights.views.iter_mut().flat_map(|view| view.encoder.iter_mut().chain(&mut view.decoder));
     let parameters = layers.flat_map(|Dense { weight, bias }| weight.iter_mut().chain(bias));
-    *parameters.into_iter().nth(place).expect("parameter") = value;
+    *parameters.into_iter().nth(place).unwrap() = value;
 }
 
 #[test]
@@ -288,18 +283,17 @@ fn engines_agree_over_fifty_steps_of_each_stage() {
 fn the_number_of_threads_changes_no_bit() {
     // So wide that the fused engine uses threads for every batch.
     let architecture = Architecture { hidden_ratio: 20.0, wide: 1500, ..Architecture::default() };
-    let wide = Case::with(&architecture, 3);
+    let wide = Case::of(N, &architecture, 3);
     assert!(6 * wide.weights.n_parameters() > crate::fused::MIN_PARALLEL_PRODUCTS);
     for (place, case) in [(FUSED, wide), (CANDLE[0], Case::new(3))] {
         let run = |n_threads| {
-            let pool =
-                rayon::ThreadPoolBuilder::new().num_threads(n_threads).build().expect("threads");
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(n_threads).build().unwrap();
             pool.install(|| {
                 let mut trainer = case.trainer(place);
                 let losses = case.train(trainer.as_mut(), 4);
-                let weights = trainer.weights().expect("weights");
-                let embedding = weights.embed(&case.input).expect("embedding");
-                (losses, weights, trainer.embed().expect("latents"), embedding)
+                let weights = trainer.weights().unwrap();
+                let embedding = weights.embed(&case.input).unwrap();
+                (losses, weights, trainer.embed().unwrap(), embedding)
             })
         };
         let alone = run(1);
@@ -325,11 +319,11 @@ fn a_batch_without_selected_samples_has_the_graph_term_only() {
             }],
         };
         let weights = Weights { views: vec![case.weights.views[v].clone()] };
-        let z = weights.embed(&alone).expect("embedding");
+        let z = weights.embed(&alone).unwrap();
         for i in view.positions(&batch) {
             let neighbors = case.graphs[v].neighbors(view.rows[i] as usize).iter();
             for j in neighbors.filter(|&&j| batch.contains(&(j as usize))) {
-                let j = view.rows.binary_search(j).expect("an observed neighbor");
+                let j = view.rows.binary_search(j).unwrap();
                 energy += 0.5 * (&z.row(i) - &z.row(j)).mapv(|d| f64::from(d).powi(2)).sum();
             }
         }
@@ -337,13 +331,10 @@ fn a_batch_without_selected_samples_has_the_graph_term_only() {
     let expected = ALPHA / (WIDTHS.len() * batch.len()) as f64 * energy;
     for place in places() {
         let mut trainer = case.trainer(place);
-        trainer.start(ADAM).expect("valid optimizer");
-        let loss =
-            trainer.train(std::slice::from_ref(&batch), Goal::Clusters(targets)).expect("step");
+        trainer.start(ADAM).unwrap();
+        let loss = trainer.train(std::slice::from_ref(&batch), Goal::Clusters(targets)).unwrap();
         approx::assert_relative_eq!(expected, loss, max_relative = 1e-5);
-        assert!(
-            parameters(&trainer.weights().expect("weights")).iter().all(|value| value.is_finite())
-        );
+        assert!(parameters(&trainer.weights().unwrap()).iter().all(|value| value.is_finite()));
     }
 }
 
@@ -368,11 +359,9 @@ fn fine_tuning_keeps_the_decoders() {
     let case = Case::new(6);
     for place in places() {
         let mut trainer = case.trainer(place);
-        trainer.start(ADAM).expect("valid optimizer");
-        trainer.train(&[FIRST], case.goal()).expect("step");
-        for (before, after) in
-            case.weights.views.iter().zip(trainer.weights().expect("weights").views)
-        {
+        trainer.start(ADAM).unwrap();
+        trainer.train(&[FIRST], case.goal()).unwrap();
+        for (before, after) in case.weights.views.iter().zip(trainer.weights().unwrap().views) {
             assert!(before.decoder == after.decoder, "{place:?}");
             assert!(before.encoder != after.encoder, "{place:?}");
         }
@@ -385,23 +374,22 @@ fn training_resumes_from_saved_weights_and_state_bit_for_bit() {
     for place in places() {
         for optimizer in [SGD, ADAM] {
             let mut first = case.trainer(place);
-            first.start(optimizer).expect("valid optimizer");
+            first.start(optimizer).unwrap();
             for batch in batches() {
-                first.train(&[batch], Goal::Reconstruction).expect("step");
+                first.train(&[batch], Goal::Reconstruction).unwrap();
             }
-            let state = first.optimizer_state().expect("state");
+            let state = first.optimizer_state().unwrap();
             assert_eq!(state.steps, 4);
-            let initial = std::mem::replace(&mut case.weights, first.weights().expect("weights"));
+            let initial = std::mem::replace(&mut case.weights, first.weights().unwrap());
             let mut second = case.trainer(place);
-            second.start(optimizer).expect("valid optimizer");
-            second.restore_optimizer(&state).expect("state of the same shape");
+            second.start(optimizer).unwrap();
+            second.restore_optimizer(&state).unwrap();
             for batch in batches() {
-                let [expected, found] = [&mut first, &mut second].map(|t| {
-                    t.train(std::slice::from_ref(&batch), Goal::Reconstruction).expect("step")
-                });
+                let [expected, found] = [&mut first, &mut second]
+                    .map(|t| t.train(std::slice::from_ref(&batch), Goal::Reconstruction).unwrap());
                 assert_eq!(expected, found, "{place:?}");
             }
-            let [expected, found] = [&first, &second].map(|t| t.weights().expect("weights"));
+            let [expected, found] = [&first, &second].map(|t| t.weights().unwrap());
             assert!(expected == found, "{place:?}");
             case.weights = initial;
         }
@@ -411,14 +399,14 @@ fn training_resumes_from_saved_weights_and_state_bit_for_bit() {
 #[test]
 fn the_embedding_equals_the_latents_of_the_trainer() {
     let case = Case::new(8);
-    let embedding = case.weights.embed(&case.input).expect("embedding");
+    let embedding = case.weights.embed(&case.input).unwrap();
     for place in places() {
-        let fused = case.trainer(place).embed().expect("latents");
+        let fused = case.trainer(place).embed().unwrap();
         for (&expected, &found) in embedding.iter().zip(&fused) {
             approx::assert_abs_diff_eq!(expected, found, epsilon = 1e-5);
         }
     }
-    let decoded = case.weights.decode(embedding.view(), 1).expect("reconstruction");
+    let decoded = case.weights.decode(embedding.view(), 1).unwrap();
     assert_eq!(decoded.dim(), (N, WIDTHS[1]));
     assert!(case.weights.decode(embedding.view(), 3).is_err());
     assert!(case.weights.decode(embedding.slice(s![.., 1..]), 1).is_err());
@@ -431,14 +419,14 @@ fn another_learning_rate_keeps_the_momentum() {
     for place in places() {
         let moved = |rate: Option<f64>| {
             let mut trainer = case.trainer(place);
-            trainer.start(SGD).expect("valid optimizer");
-            trainer.train(&[FIRST], Goal::Reconstruction).expect("a step");
-            let before = trainer.weights().expect("weights").views[0].encoder[0].weight.clone();
+            trainer.start(SGD).unwrap();
+            trainer.train(&[FIRST], Goal::Reconstruction).unwrap();
+            let before = trainer.weights().unwrap().views[0].encoder[0].weight.clone();
             if let Some(rate) = rate {
-                trainer.set_learning_rate(rate).expect("valid step length");
+                trainer.set_learning_rate(rate).unwrap();
             }
-            trainer.train(&[FIRST], Goal::Reconstruction).expect("a step");
-            trainer.weights().expect("weights").views[0].encoder[0].weight.clone() - before
+            trainer.train(&[FIRST], Goal::Reconstruction).unwrap();
+            trainer.weights().unwrap().views[0].encoder[0].weight.clone() - before
         };
         let (whole, half) = (moved(None), moved(Some(learning_rate / 2.0)));
         assert!(momentum > 0.0 && whole.iter().any(|step| step.abs() > 1e-4));
@@ -453,7 +441,7 @@ fn training_requires_a_decoder() {
     let mut case = Case::new(9);
     case.weights.views[1].decoder.clear();
     for place in places() {
-        let error = case.try_trainer(place, ALPHA).err().expect("a view without a decoder");
+        let error = case.try_trainer(place, ALPHA).err().unwrap();
         assert_eq!(error.to_string(), "weights: a decoder without layers");
     }
 }
@@ -468,7 +456,7 @@ fn parts_that_do_not_fit_are_errors() {
         assert!(trainer.train(&[FIRST], Goal::Reconstruction).is_err(), "a step before the stage");
         assert!(trainer.start(Optimizer::Sgd { learning_rate: 0.1, momentum: 1.0 }).is_err());
         assert!(trainer.set_learning_rate(0.1).is_err(), "a step length before the stage");
-        trainer.start(SGD).expect("valid optimizer");
+        trainer.start(SGD).unwrap();
         assert!(trainer.set_learning_rate(0.0).is_err());
         for batch in [5..5, 40..N + 1] {
             assert!(trainer.train(&[batch], Goal::Reconstruction).is_err());
@@ -483,7 +471,7 @@ fn parts_that_do_not_fit_are_errors() {
     let mut input = NetworkInput::clone(&blind.input);
     input.n_samples += 1;
     blind.input = Arc::new(input);
-    let error = blind.try_trainer(FUSED, ALPHA).err().expect("a sample without a view");
+    let error = blind.try_trainer(FUSED, ALPHA).err().unwrap();
     let expected = format!("sample {N} has no view: every sample needs at least one");
     assert_eq!(error.to_string(), expected);
     assert!(trainer(Engine::Fused, Device::Cuda, case.data(ALPHA), case.weights).is_err());

@@ -1,6 +1,6 @@
 //! Applies the network: fused latents of samples with any subset of views, and reconstructions.
 
-use crate::{Dense, NetworkInput, NnError, Weights, trainer};
+use crate::{Dense, NetworkInput, NnError, Weights, error::check_count, trainer};
 use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul};
 use ndarray::{Array2, ArrayView2, Axis};
 use rayon::prelude::*;
@@ -19,15 +19,13 @@ impl Weights {
         input.check()?;
         self.check_input(input)?;
         let shares = input.shares();
-        let blocks: Vec<_> = trainer::blocks(input.n_samples).collect();
-        let latent = self.latent();
-        let fused = blocks.into_par_iter().map(|block| {
-            let mut z = Array2::<f32>::zeros((block.len(), latent));
+        let mut fused = Array2::<f32>::zeros((input.n_samples, self.latent()));
+        let chunks = fused.axis_chunks_iter_mut(Axis(0), trainer::BLOCK_ROWS);
+        let blocks: Vec<_> = trainer::blocks(input.n_samples).zip(chunks).collect();
+        blocks.into_par_iter().for_each(|(block, mut z)| {
             for (weights, observed) in self.views.iter().zip(&input.views) {
-                let positions = observed.positions(&block);
-                let rows = &observed.rows[positions.clone()];
-                let latents = chain(&weights.encoder, observed.block(positions));
-                for (&row, latent) in rows.iter().zip(latents.rows()) {
+                let latents = chain(&weights.encoder, observed.values_of(&block));
+                for (&row, latent) in observed.rows_of(&block).iter().zip(latents.rows()) {
                     let mut z = z.row_mut(row as usize - block.start);
                     z += &latent;
                 }
@@ -35,11 +33,8 @@ impl Weights {
             for (mut z, &share) in z.rows_mut().into_iter().zip(&shares[block]) {
                 z *= share;
             }
-            z.into_raw_vec_and_offset().0
         });
-        let fused: Vec<_> = fused.collect();
-        Array2::from_shape_vec((input.n_samples, latent), fused.concat())
-            .map_err(|error| NnError::Format(error.to_string()))
+        Ok(fused)
     }
 
     /// Returns one view's reconstruction from fused latents `(n_samples, latent)`, in the units of [`NetworkInput`]:
@@ -53,12 +48,9 @@ impl Weights {
         view: usize,
     ) -> Result<Array2<f32>, NnError> {
         let Some(weights) = self.views.get(view) else {
-            return Err(NnError::Views { expected: self.views.len(), found: view + 1 });
+            return Err(NnError::Unfit(format!("view = {view}: the network has no such view")));
         };
-        if latents.ncols() != self.latent() {
-            let (expected, found) = (self.latent(), latents.ncols());
-            return Err(NnError::Shape { what: "width of the latents", expected, found });
-        }
+        check_count("width of the latents", self.latent(), latents.ncols())?;
         let n_features = weights.encoder[0].n_in();
         let mut decoded = Array2::zeros((latents.nrows(), n_features));
         for block in trainer::blocks(latents.nrows()) {

@@ -5,7 +5,10 @@
 
 use crate::{
     Goal, NnError, ObservedView, Optimizer, OptimizerState, Targets, Trainer, TrainingData,
-    ViewWeights, Weights, optimizer, optimizer::Step, real::Real, trainer,
+    ViewWeights, Weights,
+    optimizer::{Stage, Step},
+    real::Real,
+    trainer,
 };
 use cdimc_graph::{KnnGraph, laplacian_product};
 use chain::{Chain, Gradients, Part};
@@ -27,8 +30,7 @@ pub(crate) struct FusedTrainer<T> {
     /// Fused latents of the batch (eq. 4), `(n_batch, latent)`, and the gradient with respect to them.
     z: Vec<T>,
     z_gradient: Vec<T>,
-    optimizer: Option<Optimizer>,
-    steps: u64,
+    stage: Stage,
 }
 
 /// One view: its layers and its part of the current batch.
@@ -71,8 +73,7 @@ impl<T: Real> FusedTrainer<T> {
             data,
             z: Vec::new(),
             z_gradient: Vec::new(),
-            optimizer: None,
-            steps: 0,
+            stage: Stage::default(),
         }
     }
 
@@ -94,7 +95,7 @@ impl<T: Real> FusedTrainer<T> {
         scale_rows(z_gradient, *latent, &shares[batch.clone()]);
         each(views, batch.len() * *n_parameters, |v, view| {
             let graph = &data.graphs[v].induced(data.input.views[v].rows_of(&batch));
-            view.latent_gradient(z_gradient, *latent);
+            gather(&mut view.gradients.output, z_gradient, &view.samples, *latent);
             view.graph_term(graph, scale);
             view.encoder.backward(&view.x, &mut view.gradients, step, false);
         });
@@ -146,12 +147,6 @@ impl<T: Real> FusedTrainer<T> {
         sum * scale
     }
 
-    fn next_step(&mut self) -> Result<Step, NnError> {
-        let optimizer = optimizer::started(self.optimizer)?;
-        self.steps += 1;
-        Ok(optimizer.step(self.steps))
-    }
-
     fn export(&self, part: Part) -> Weights {
         let view = |view: &View<T>| ViewWeights {
             encoder: view.encoder.export(part),
@@ -167,18 +162,14 @@ impl<T: Real> View<T> {
         let rows = input.rows_of(batch).iter();
         self.samples.extend(rows.map(|&row| row as usize - batch.start));
         self.x.clear();
-        let values = input.block(input.positions(batch));
-        self.x.extend(values.iter().map(|&x| T::of(f64::from(x))));
+        self.x.extend(input.values_of(batch).iter().map(|&x| T::of(f64::from(x))));
         self.encoder.forward(&self.x);
     }
 
     /// Decodes the fused latents of the observed samples: computes the loss and gradients, and updates the decoder.
     fn reconstruct(&mut self, z: &[T], n_batch: usize, step: Step) {
         let latent = z.len() / n_batch;
-        self.z.clear();
-        for &i in &self.samples {
-            self.z.extend_from_slice(&z[i * latent..][..latent]);
-        }
+        gather(&mut self.z, z, &self.samples, latent);
         self.decoder.forward(&self.z);
         let gradient = &mut self.gradients.output;
         gradient.clear();
@@ -189,15 +180,6 @@ impl<T: Real> View<T> {
         self.decoder.backward(&self.z, &mut self.gradients, step, true);
         self.z_gradient.clear();
         self.z_gradient.extend_from_slice(&self.gradients.output);
-    }
-
-    /// Computes the gradient with respect to the view's latents through the fusion.
-    fn latent_gradient(&mut self, z_gradient: &[T], latent: usize) {
-        let gradient = &mut self.gradients.output;
-        gradient.clear();
-        for &i in &self.samples {
-            gradient.extend_from_slice(&z_gradient[i * latent..][..latent]);
-        }
     }
 
     /// Computes the graph term `scale` tr(Z^T L Z) for the `graph` of the observed samples, and adds its gradient.
@@ -222,26 +204,22 @@ impl<T: Real> View<T> {
 
 impl<T: Real> Trainer for FusedTrainer<T> {
     fn start(&mut self, optimizer: Optimizer) -> Result<(), NnError> {
-        optimizer.check()?;
+        self.stage = Stage::new(optimizer)?;
         for view in &mut self.views {
             view.encoder.start(optimizer.n_moments());
             view.decoder.start(optimizer.n_moments());
         }
-        self.optimizer = Some(optimizer);
-        self.steps = 0;
         Ok(())
     }
 
     fn set_learning_rate(&mut self, learning_rate: f64) -> Result<(), NnError> {
-        let optimizer = optimizer::started(self.optimizer)?;
-        self.optimizer = Some(optimizer.with_learning_rate(learning_rate)?);
-        Ok(())
+        self.stage.set_learning_rate(learning_rate)
     }
 
     fn train(&mut self, batches: &[Range<usize>], goal: Goal<'_>) -> Result<f64, NnError> {
         let mut sum = 0.0;
         for batch in batches {
-            let step = self.next_step()?;
+            let step = self.stage.next_step()?;
             sum += self.pass(batch.clone(), goal, step)?;
         }
         Ok(sum / batches.len() as f64)
@@ -265,20 +243,20 @@ impl<T: Real> Trainer for FusedTrainer<T> {
     }
 
     fn optimizer_state(&self) -> Result<OptimizerState, NnError> {
-        let n_moments = optimizer::started(self.optimizer)?.n_moments();
+        let n_moments = self.stage.optimizer()?.n_moments();
         let moments = (0..n_moments).map(|i| self.export(Part::Moment(i))).collect();
-        Ok(OptimizerState { steps: self.steps, moments })
+        Ok(OptimizerState { steps: self.stage.steps, moments })
     }
 
     fn restore_optimizer(&mut self, state: &OptimizerState) -> Result<(), NnError> {
-        state.check(optimizer::started(self.optimizer)?, &self.export(Part::Value))?;
+        state.check(self.stage.optimizer()?, &self.export(Part::Value))?;
         for (i, moment) in state.moments.iter().enumerate() {
             for (view, saved) in self.views.iter_mut().zip(&moment.views) {
                 view.encoder.restore(i, &saved.encoder);
                 view.decoder.restore(i, &saved.decoder);
             }
         }
-        self.steps = state.steps;
+        self.stage.steps = state.steps;
         Ok(())
     }
 }
@@ -294,6 +272,12 @@ fn each<T: Send>(
     } else {
         views.iter_mut().enumerate().for_each(|(v, view)| work(v, view));
     }
+}
+
+/// Copies the rows `samples` of `rows`.
+fn gather<T: Real>(to: &mut Vec<T>, rows: &[T], samples: &[usize], width: usize) {
+    to.clear();
+    samples.iter().for_each(|&i| to.extend_from_slice(&rows[i * width..][..width]));
 }
 
 /// Adds the rows of `values` to the rows `samples` of `sums`.

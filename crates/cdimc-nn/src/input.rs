@@ -1,6 +1,7 @@
 //! Input of the network: standardized observed values in single precision.
 
-use crate::NnError;
+use crate::{NnError, error::check_count};
+use cdimc_core::check::setting;
 use ndarray::{Array2, ArrayView2, s};
 use std::ops::Range;
 
@@ -14,11 +15,6 @@ pub struct ObservedView {
 }
 
 impl ObservedView {
-    /// Number of features.
-    pub(crate) fn n_features(&self) -> usize {
-        self.values.ncols()
-    }
-
     /// Returns the positions in `rows` of the samples in `batch`, a range because `rows` ascend.
     pub(crate) fn positions(&self, batch: &Range<usize>) -> Range<usize> {
         let below = |end: usize| self.rows.partition_point(|&row| (row as usize) < end);
@@ -30,9 +26,9 @@ impl ObservedView {
         &self.rows[self.positions(batch)]
     }
 
-    /// Returns the values at these positions.
-    pub(crate) fn block(&self, positions: Range<usize>) -> ArrayView2<'_, f32> {
-        self.values.slice(s![positions, ..])
+    /// Returns the values of the observed samples in `batch`.
+    pub(crate) fn values_of(&self, batch: &Range<usize>) -> ArrayView2<'_, f32> {
+        self.values.slice(s![self.positions(batch), ..])
     }
 }
 
@@ -46,48 +42,32 @@ pub struct NetworkInput {
 }
 
 impl NetworkInput {
-    /// Returns the number of views of each sample, the denominators of eq. 4.
-    fn views_of_samples(&self) -> Vec<u32> {
-        let mut count = vec![0; self.n_samples];
-        for view in &self.views {
-            for &row in &view.rows {
-                count[row as usize] += 1;
-            }
-        }
-        count
-    }
-
-    /// Returns 1 / number of views of each sample.
+    /// Returns 1 / number of views of each sample (eq. 4), infinite for a sample without views.
     pub(crate) fn shares(&self) -> Vec<f32> {
-        self.views_of_samples().into_iter().map(|count| 1.0 / count as f32).collect()
+        let mut counts = vec![0_u32; self.n_samples];
+        self.views.iter().flat_map(|view| &view.rows).for_each(|&row| counts[row as usize] += 1);
+        counts.into_iter().map(|count| 1.0 / count as f32).collect()
     }
 
     /// Checks that the rows of every view are samples in ascending order, and every sample has a view.
     pub(crate) fn check(&self) -> Result<(), NnError> {
-        for (view, observed) in self.views.iter().enumerate() {
-            let rows = &observed.rows;
+        for (v, ObservedView { rows, values }) in self.views.iter().enumerate() {
             let ascend = rows.windows(2).all(|pair| pair[0] < pair[1]);
-            let inside = rows.last().is_none_or(|&row| (row as usize) < self.n_samples);
-            if !(ascend && inside) {
-                return Err(NnError::Rows { view, n_samples: self.n_samples });
+            if !ascend || rows.last().is_some_and(|&row| row as usize >= self.n_samples) {
+                let n_samples = self.n_samples;
+                let rule = format!("observed rows must ascend and lie below {n_samples}");
+                return Err(NnError::Unfit(format!("view {v}: {rule}")));
             }
-            if observed.values.nrows() != rows.len() {
-                return Err(NnError::Shape {
-                    what: "rows of values of a view",
-                    expected: rows.len(),
-                    found: observed.values.nrows(),
-                });
-            }
-            if !observed.values.is_standard_layout() {
-                return Err(NnError::Setting {
-                    name: "values of a view",
-                    value: format!("strides {:?}", observed.values.strides()),
-                    rule: "must be in standard layout",
-                });
-            }
+            check_count("rows of values of a view", rows.len(), values.nrows())?;
+            let strides = format!("strides {:?}", values.strides());
+            setting("values of a view", strides, "must be in standard layout", |_| {
+                values.is_standard_layout()
+            })?;
         }
-        match self.views_of_samples().iter().position(|&count| count == 0) {
-            Some(sample) => Err(NnError::NoView { sample }),
+        match self.shares().iter().position(|share| share.is_infinite()) {
+            Some(sample) => Err(NnError::Unfit(format!(
+                "sample {sample} has no view: every sample needs at least one"
+            ))),
             None => Ok(()),
         }
     }

@@ -1,17 +1,15 @@
 //! SGD with momentum, and Adam: settings, state and steps.
 
-use crate::{NnError, Weights, real::Real};
+use crate::{NnError, Weights, error::check_count, real::Real};
 use candle_core::{CpuStorage, InplaceOp1, Layout, Result as TensorResult, Tensor};
+use cdimc_core::check::{below_one, positive};
 use pulp::Arch;
-use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 
 /// Optimizer with its settings.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "name")]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Optimizer {
     /// u <- momentum u + g; theta <- theta - `learning_rate` u, with u = 0 initially (as in PyTorch).
-    #[serde(rename_all = "kebab-case")]
     Sgd {
         /// Step length.
         learning_rate: f64,
@@ -19,7 +17,6 @@ pub enum Optimizer {
         momentum: f64,
     },
     /// Adam with bias correction and no weight decay (as in PyTorch).
-    #[serde(rename_all = "kebab-case")]
     Adam {
         /// Step length.
         learning_rate: f64,
@@ -41,48 +38,58 @@ pub struct OptimizerState {
     pub moments: Vec<Weights>,
 }
 
-/// Returns the optimizer of the current stage.
-pub(crate) fn started(optimizer: Option<Optimizer>) -> Result<Optimizer, NnError> {
-    optimizer.ok_or_else(|| NnError::Setting {
-        name: "optimizer",
-        value: "none".to_owned(),
-        rule: "a stage must be started before its first step",
-    })
+/// Optimizer of the current stage of training, and the number of its steps.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Stage {
+    optimizer: Option<Optimizer>,
+    pub(crate) steps: u64,
+}
+
+impl Stage {
+    /// Returns a stage without steps.
+    pub(crate) fn new(optimizer: Optimizer) -> Result<Self, NnError> {
+        optimizer.check()?;
+        Ok(Self { optimizer: Some(optimizer), steps: 0 })
+    }
+
+    pub(crate) fn optimizer(self) -> Result<Optimizer, NnError> {
+        let none = "optimizer = none: a stage must be started before its first step";
+        self.optimizer.ok_or_else(|| NnError::Unfit(none.to_owned()))
+    }
+
+    pub(crate) fn set_learning_rate(&mut self, rate: f64) -> Result<(), NnError> {
+        let mut optimizer = self.optimizer()?;
+        let (Optimizer::Sgd { learning_rate, .. } | Optimizer::Adam { learning_rate, .. }) =
+            &mut optimizer;
+        *learning_rate = rate;
+        optimizer.check()?;
+        self.optimizer = Some(optimizer);
+        Ok(())
+    }
+
+    pub(crate) fn next_step(&mut self) -> Result<Step, NnError> {
+        let optimizer = self.optimizer()?;
+        self.steps += 1;
+        Ok(optimizer.step(self.steps))
+    }
 }
 
 impl Optimizer {
     /// Checks that every setting is in its range.
-    pub(crate) fn check(&self) -> Result<(), NnError> {
-        let rate = |name, value: f64| {
-            let holds = value.is_finite() && value > 0.0;
-            setting(name, value, holds, "must be finite and above 0")
-        };
-        let decay = |name, value: f64| {
-            setting(name, value, (0.0..1.0).contains(&value), "must lie in [0, 1)")
-        };
+    fn check(&self) -> Result<(), NnError> {
         match *self {
             Self::Sgd { learning_rate, momentum } => {
-                rate("learning-rate", learning_rate)?;
-                decay("momentum", momentum)
+                positive("learning-rate", learning_rate)?;
+                below_one("momentum", momentum)?;
             }
             Self::Adam { learning_rate, beta1, beta2, epsilon } => {
-                rate("learning-rate", learning_rate)?;
-                decay("beta1", beta1)?;
-                decay("beta2", beta2)?;
-                rate("epsilon", epsilon)
+                positive("learning-rate", learning_rate)?;
+                below_one("beta1", beta1)?;
+                below_one("beta2", beta2)?;
+                positive("epsilon", epsilon)?;
             }
         }
-    }
-
-    /// Returns the optimizer with another learning rate.
-    pub(crate) fn with_learning_rate(mut self, rate: f64) -> Result<Self, NnError> {
-        match &mut self {
-            Self::Sgd { learning_rate, .. } | Self::Adam { learning_rate, .. } => {
-                *learning_rate = rate;
-            }
-        }
-        self.check()?;
-        Ok(self)
+        Ok(())
     }
 
     /// Number of moments per parameter.
@@ -96,6 +103,19 @@ impl Optimizer {
     /// Returns the moments of `theta` before the first step, in separate memory, because steps change them in place.
     pub(crate) fn no_moments(self, theta: &Tensor) -> TensorResult<Vec<Tensor>> {
         (0..self.n_moments()).map(|_| Ok(theta.zeros_like()?.detach())).collect()
+    }
+
+    /// Returns step number `t`, from 1 on.
+    pub(crate) fn step(self, t: u64) -> Step {
+        match self {
+            Self::Sgd { learning_rate, momentum } => Step::Sgd { rate: learning_rate, momentum },
+            Self::Adam { learning_rate, beta1, beta2, epsilon } => {
+                let t = i32::try_from(t).unwrap_or(i32::MAX);
+                let rate = learning_rate / (1.0 - beta1.powi(t));
+                let root = 1.0 / (1.0 - beta2.powi(t)).sqrt();
+                Step::Adam { rate, root, beta1, beta2, epsilon }
+            }
+        }
     }
 }
 
@@ -115,21 +135,6 @@ pub(crate) enum Step {
         beta2: f64,
         epsilon: f64,
     },
-}
-
-impl Optimizer {
-    /// Returns step number `t`, from 1 on.
-    pub(crate) fn step(self, t: u64) -> Step {
-        match self {
-            Self::Sgd { learning_rate, momentum } => Step::Sgd { rate: learning_rate, momentum },
-            Self::Adam { learning_rate, beta1, beta2, epsilon } => {
-                let t = i32::try_from(t).unwrap_or(i32::MAX);
-                let rate = learning_rate / (1.0 - beta1.powi(t));
-                let root = 1.0 / (1.0 - beta2.powi(t)).sqrt();
-                Step::Adam { rate, root, beta1, beta2, epsilon }
-            }
-        }
-    }
 }
 
 impl Step {
@@ -234,22 +239,15 @@ impl<F: FnMut(&mut [f32]) -> TensorResult<()>> InplaceOp1 for Visit<F> {
     }
 }
 
-fn setting(name: &'static str, value: f64, holds: bool, rule: &'static str) -> Result<(), NnError> {
-    if holds { Ok(()) } else { Err(NnError::Setting { name, value: value.to_string(), rule }) }
-}
-
 impl OptimizerState {
     pub(crate) fn check(&self, optimizer: Optimizer, weights: &Weights) -> Result<(), NnError> {
-        let shape = |what, expected, found| {
-            if expected == found { Ok(()) } else { Err(NnError::Shape { what, expected, found }) }
-        };
-        shape("moments", optimizer.n_moments(), self.moments.len())?;
+        check_count("moments", optimizer.n_moments(), self.moments.len())?;
         for moment in &self.moments {
-            shape("layers of a moment", weights.layers().count(), moment.layers().count())?;
+            check_count("layers of a moment", weights.layers().count(), moment.layers().count())?;
             for (expected, found) in weights.layers().zip(moment.layers()) {
-                shape("rows of a moment", expected.n_out(), found.n_out())?;
-                shape("columns of a moment", expected.n_in(), found.n_in())?;
-                shape("bias of a moment", expected.bias.len(), found.bias.len())?;
+                check_count("rows of a moment", expected.n_out(), found.n_out())?;
+                check_count("columns of a moment", expected.n_in(), found.n_in())?;
+                check_count("bias of a moment", expected.bias.len(), found.bias.len())?;
             }
         }
         Ok(())

@@ -1,22 +1,9 @@
 //! Numbers of the fused engine, and matrix products of slices.
 
 use faer::{Accum, Conj, MatMut, MatRef, Par, linalg::matmul::matmul_with_conj, traits::RealField};
-use std::ops;
 
 /// A number: f32, or f64 in tests.
-pub(crate) trait Real:
-    RealField
-    + Copy
-    + Default
-    + ops::Add<Output = Self>
-    + ops::Sub<Output = Self>
-    + ops::Mul<Output = Self>
-    + ops::Div<Output = Self>
-    + ops::AddAssign
-    + ops::SubAssign
-    + ops::MulAssign
-    + 'static
-{
+pub(crate) trait Real: RealField + Copy + Default {
     fn of(value: f64) -> Self;
     fn as_f64(self) -> f64;
     fn square_root(self) -> Self;

@@ -1,11 +1,44 @@
-//! Interface of all engines for training steps.
+//! Engines for training steps, and their common interface.
 
-use crate::{NetworkInput, NnError, Optimizer, OptimizerState, Weights};
+use crate::{NetworkInput, NnError, Optimizer, OptimizerState, Weights, error::check_count};
+use cdimc_core::check::{not_negative, setting};
 use cdimc_graph::KnnGraph;
 use ndarray::{Array2, ArrayView2};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{ops::Range, sync::Arc};
+
+/// Engine that computes the training steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Engine {
+    /// Explicit forward and backward passes with matrix products; CPU only.
+    #[default]
+    Fused,
+    /// Explicit gradients on candle's tensors; CPU and CUDA.
+    Candle,
+}
+
+/// Device that computes the training steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Device {
+    /// The processor.
+    #[default]
+    Cpu,
+    /// The first NVIDIA GPU; needs the feature `cuda`.
+    Cuda,
+}
+
+impl Device {
+    /// Returns the default engine of the device.
+    pub fn engine(self) -> Engine {
+        match self {
+            Self::Cpu => Engine::Fused,
+            Self::Cuda => Engine::Candle,
+        }
+    }
+}
 
 /// Targets of the fused latents in fine-tuning (eq. 11).
 #[derive(Debug, Clone, Copy)]
@@ -69,24 +102,11 @@ impl TrainingData {
         weights.check_decoders()?;
         input.check()?;
         weights.check_input(input)?;
-        if graphs.len() != input.views.len() {
-            return Err(NnError::Views { expected: input.views.len(), found: graphs.len() });
+        check_count("graphs", input.views.len(), graphs.len())?;
+        for graph in graphs.iter() {
+            check_count("nodes of a graph", input.n_samples, graph.n_nodes())?;
         }
-        if let Some(graph) = graphs.iter().find(|graph| graph.n_nodes() != input.n_samples) {
-            return Err(NnError::Shape {
-                what: "nodes of a graph",
-                expected: input.n_samples,
-                found: graph.n_nodes(),
-            });
-        }
-        if !(alpha.is_finite() && *alpha >= 0.0) {
-            return Err(NnError::Setting {
-                name: "alpha",
-                value: alpha.to_string(),
-                rule: "must be finite and at least 0",
-            });
-        }
-        Ok(())
+        Ok(not_negative("alpha", *alpha)?)
     }
 }
 
@@ -137,7 +157,7 @@ pub trait Trainer: Send {
 }
 
 /// Number of rows computed at once outside training.
-const BLOCK_ROWS: usize = 256;
+pub(crate) const BLOCK_ROWS: usize = 256;
 
 /// Returns the samples `0..n_samples` in blocks of rows.
 pub(crate) fn blocks(n_samples: usize) -> impl Iterator<Item = Range<usize>> {
@@ -153,32 +173,18 @@ pub fn batches(samples: Range<usize>, size: usize) -> impl Iterator<Item = Range
 }
 
 pub(crate) fn check_batch(batch: &Range<usize>, n_samples: usize) -> Result<(), NnError> {
-    if batch.start < batch.end && batch.end <= n_samples {
-        return Ok(());
-    }
-    Err(NnError::Setting {
-        name: "batch",
-        value: format!("{batch:?}"),
-        rule: "must be a non-empty range of samples",
-    })
+    let holds = batch.start < batch.end && batch.end <= n_samples;
+    let rule = "must be a non-empty range of samples";
+    Ok(setting("batch", format!("{batch:?}"), rule, |_| holds)?)
 }
 
 impl Targets<'_> {
     pub(crate) fn check(&self, n_samples: usize, latent: usize) -> Result<(), NnError> {
-        let shape = |what, expected, found| {
-            if expected == found { Ok(()) } else { Err(NnError::Shape { what, expected, found }) }
-        };
-        shape("columns of the centers", latent, self.centers.ncols())?;
-        shape("labels", n_samples, self.labels.len())?;
-        shape("selections", n_samples, self.selected.len())?;
-        let n_clusters = self.centers.nrows();
-        match self.labels.iter().find(|&&label| label >= n_clusters) {
-            Some(label) => Err(NnError::Setting {
-                name: "label",
-                value: label.to_string(),
-                rule: "must be below the number of centers",
-            }),
-            None => Ok(()),
-        }
+        check_count("columns of the centers", latent, self.centers.ncols())?;
+        check_count("labels", n_samples, self.labels.len())?;
+        check_count("selections", n_samples, self.selected.len())?;
+        let below = |&&label: &&usize| label < self.centers.nrows();
+        let rule = "must be below the number of centers";
+        Ok(self.labels.iter().try_for_each(|label| setting("label", label, rule, below))?)
     }
 }

@@ -1,18 +1,16 @@
 //! Shape and parameters of the network, independent of the engine.
 
-use crate::{NetworkInput, NnError};
+use crate::{NetworkInput, NnError, error::check_count};
+use cdimc_core::check::at_least_one;
 use cdimc_data::Seed;
 use ndarray::{Array1, Array2};
 use rand::Rng;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 /// Layer widths as functions of the view's width m and the latent width k.
 ///
 /// The encoder has m, h, h, wide, k units and the decoder k, k, wide, h, h, m, with h = round(`hidden_ratio` m), ties
 /// to even (authors' code; the paper omits the decoder's first k-to-k layer).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Architecture {
     /// Width of the hidden layers as a fraction of the view's width. Default of the paper (Table 1).
     pub hidden_ratio: f64,
@@ -29,34 +27,23 @@ impl Default for Architecture {
 }
 
 impl Architecture {
-    /// Returns the widths from a view's `m` features to the `k`-wide latent.
-    pub(crate) fn encoder_widths(&self, m: usize, k: usize) -> Vec<usize> {
-        let h = self.hidden_width(m);
-        vec![m, h, h, self.wide, k]
-    }
-
-    /// Returns the widths from the `k`-wide latent back to `m` features.
-    pub(crate) fn decoder_widths(&self, m: usize, k: usize) -> Vec<usize> {
-        let h = self.hidden_width(m);
-        let tail = [k, self.wide, h, h, m];
-        if self.square_decoder_layer { [&[k], tail.as_slice()].concat() } else { tail.to_vec() }
+    /// Returns the widths of the encoder and of the decoder of a view with `m` features, for a `k`-wide latent.
+    fn widths(&self, m: usize, k: usize) -> [Vec<usize>; 2] {
+        let h = ((self.hidden_ratio * m as f64).round_ties_even() as usize).max(1);
+        let encoder = vec![m, h, h, self.wide, k];
+        let square = self.square_decoder_layer.then_some(k);
+        let decoder = square.into_iter().chain(encoder.iter().copied().rev()).collect();
+        [encoder, decoder]
     }
 
     /// Returns the number of parameters of the network for views of these widths, without building it.
     pub fn n_parameters(&self, widths: &[usize], latent: usize) -> u128 {
-        let chain = |widths: Vec<usize>| {
-            let layer = |pair: &[usize]| (pair[0] as u128 + 1).saturating_mul(pair[1] as u128);
+        let layer = |pair: &[usize]| (pair[0] as u128 + 1).saturating_mul(pair[1] as u128);
+        let chain = |widths: Vec<usize>| -> u128 {
             widths.windows(2).map(layer).fold(0, u128::saturating_add)
         };
-        let view = |&m: &usize| {
-            chain(self.encoder_widths(m, latent))
-                .saturating_add(chain(self.decoder_widths(m, latent)))
-        };
-        widths.iter().map(view).fold(0, u128::saturating_add)
-    }
-
-    fn hidden_width(&self, m: usize) -> usize {
-        ((self.hidden_ratio * m as f64).round_ties_even() as usize).max(1)
+        let chains = widths.iter().flat_map(|&m| self.widths(m, latent));
+        chains.map(chain).fold(0, u128::saturating_add)
     }
 }
 
@@ -105,9 +92,10 @@ impl Weights {
         };
         let view = |(v, &m): (usize, &usize)| {
             let seed = seed.nth(v as u64);
+            let [encoder, decoder] = architecture.widths(m, latent);
             ViewWeights {
-                encoder: chain(&architecture.encoder_widths(m, latent), seed.stream("encoder")),
-                decoder: chain(&architecture.decoder_widths(m, latent), seed.stream("decoder")),
+                encoder: chain(&encoder, seed.stream("encoder")),
+                decoder: chain(&decoder, seed.stream("decoder")),
             }
         };
         Self { views: widths.iter().enumerate().map(view).collect() }
@@ -134,29 +122,20 @@ impl Weights {
     /// # Errors
     /// If widths disagree; the message names them.
     pub fn check(&self) -> Result<(), NnError> {
-        let shape = |what, expected, found| {
-            if expected == found { Ok(()) } else { Err(NnError::Shape { what, expected, found }) }
-        };
-        if self.views.is_empty() {
-            return Err(NnError::Setting {
-                name: "views",
-                value: "0".to_owned(),
-                rule: "must be at least 1",
-            });
-        }
-        for view in &self.views {
-            let (Some(last), Some(first)) = (view.encoder.last(), view.encoder.first()) else {
-                return Err(NnError::Format("an encoder without layers".to_owned()));
+        at_least_one(&[("views", self.views.len())])?;
+        for ViewWeights { encoder, decoder } in &self.views {
+            let (Some(first), Some(last)) = (encoder.first(), encoder.last()) else {
+                return Err(NnError::Unfit("weights: an encoder without layers".to_owned()));
             };
-            shape("latent width of an encoder", self.latent(), last.n_out())?;
+            check_count("latent width of an encoder", self.latent(), last.n_out())?;
             let mut width = first.n_in();
-            for layer in view.encoder.iter().chain(&view.decoder) {
-                shape("columns of a weight", width, layer.n_in())?;
-                shape("length of a bias", layer.n_out(), layer.bias.len())?;
+            for layer in encoder.iter().chain(decoder) {
+                check_count("columns of a weight", width, layer.n_in())?;
+                check_count("length of a bias", layer.n_out(), layer.bias.len())?;
                 width = layer.n_out();
             }
-            if let Some(last) = view.decoder.last() {
-                shape("width of a reconstruction", first.n_in(), last.n_out())?;
+            if let Some(last) = decoder.last() {
+                check_count("width of a reconstruction", first.n_in(), last.n_out())?;
             }
         }
         Ok(())
@@ -168,7 +147,7 @@ impl Weights {
     /// If a view has none.
     pub fn check_decoders(&self) -> Result<(), NnError> {
         if self.views.iter().any(|view| view.decoder.is_empty()) {
-            return Err(NnError::Format("a decoder without layers".to_owned()));
+            return Err(NnError::Unfit("weights: a decoder without layers".to_owned()));
         }
         Ok(())
     }
@@ -178,14 +157,10 @@ impl Weights {
     /// # Errors
     /// If it has not; the message names the view.
     pub fn check_input(&self, input: &NetworkInput) -> Result<(), NnError> {
-        if input.views.len() != self.views.len() {
-            return Err(NnError::Views { expected: self.views.len(), found: input.views.len() });
-        }
-        for (view, (weights, observed)) in self.views.iter().zip(&input.views).enumerate() {
-            let (expected, found) = (weights.encoder[0].n_in(), observed.n_features());
-            if expected != found {
-                return Err(NnError::Width { view, expected, found });
-            }
+        check_count("views", self.views.len(), input.views.len())?;
+        for (v, (weights, observed)) in self.views.iter().zip(&input.views).enumerate() {
+            let (expected, found) = (weights.encoder[0].n_in(), observed.values.ncols());
+            check_count(&format!("features of view {v}"), expected, found)?;
         }
         Ok(())
     }
