@@ -7,7 +7,7 @@ use crate::model::moments::Moments;
 use crate::model::passes::{Densities, moments_of};
 use crate::observations::{BLOCK, BlockView, Observations};
 use crate::responsibilities::Responsibilities;
-use crate::search::{MAX_ROUNDS, Optimum, Search, starts};
+use crate::search::{MAX_CHANGED_SHARE, MAX_ROUNDS, Optimum, Search, starts};
 use crate::watch::Watch;
 use cdimc_core::{ClusterError, KMeans};
 use cdimc_data::Seed;
@@ -21,8 +21,6 @@ const SMOOTHING: f64 = 0.02;
 /// Maximum number of EM iterations on a split, and their tolerance.
 const SPLIT_ITERATIONS: usize = 15;
 const SPLIT_TOLERANCE: f64 = 10.0 * TOLERANCE;
-/// Share of a cluster's samples that may change before its split is recomputed.
-const MAX_CHANGED_SHARE: f64 = 0.02;
 /// Responsibilities below this are left out of the likelihood of a group.
 const MIN_RESPONSIBILITY: f64 = 1e-12;
 /// Keeps the weight of an empty cluster positive.

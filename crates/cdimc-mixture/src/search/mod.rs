@@ -20,6 +20,8 @@ use std::borrow::Borrow;
 const MAX_CYCLES: u64 = 3;
 /// Maximum number of rounds of merge-and-split, and of repair.
 const MAX_ROUNDS: usize = 10;
+/// Share of a cluster's samples that may change before it counts as another cluster.
+const MAX_CHANGED_SHARE: f64 = 0.02;
 
 /// Local optimum of the search.
 #[derive(Debug, Clone)]
@@ -49,6 +51,8 @@ pub(crate) struct SearchState {
 /// Refinement of one start, from the end of EM until no move is accepted.
 struct Refinement {
     start: usize,
+    /// Clusters at the end of EM.
+    begin: Vec<usize>,
     found: Optimum,
     is_refined: bool,
 }
@@ -96,7 +100,8 @@ impl<'a> Search<'a> {
         Ok(state.into_optima())
     }
 
-    /// Runs the starts that `state` lacks, and EM to its end from the likeliest.
+    /// Runs the starts that `state` lacks, and EM to its end from the likeliest. Starts that end at the clusters of an
+    /// earlier one are dropped: their refinements would be the same.
     ///
     /// # Errors
     /// If the observer stops the run.
@@ -123,10 +128,17 @@ impl<'a> Search<'a> {
             .filter(is_new)
             .map(|start| {
                 let found = self.evaluate(self.em(&watch).run(start.moments.clone())?);
-                Ok(Refinement { start: start.index, found, is_refined: false })
+                let begin = found.fit.responsibilities.labels();
+                Ok(Refinement { start: start.index, begin, found, is_refined: false })
             })
             .collect::<Result<_, ClusterError>>()?;
-        state.refinements.extend(refinements);
+        for new in refinements {
+            let is_known =
+                |known: &Refinement| same_clusters(&known.begin, &new.begin, self.n_clusters);
+            if !state.refinements.iter().any(is_known) {
+                state.refinements.push(new);
+            }
+        }
         Ok(())
     }
 
@@ -205,5 +217,34 @@ impl<'a> Search<'a> {
     /// Returns the log-likelihood that a move from `value` must exceed, given the tolerance of EM.
     fn goal(&self, value: f64) -> f64 {
         value + TOLERANCE * self.observations.n_samples as f64
+    }
+}
+
+/// Returns whether every cluster of `a` has nearly the samples of a cluster of `b`.
+fn same_clusters(a: &[usize], b: &[usize], n_clusters: usize) -> bool {
+    let mut shared = ndarray::Array2::<usize>::zeros((n_clusters, n_clusters));
+    a.iter().zip(b).for_each(|(&c, &d)| shared[[c, d]] += 1);
+    let sizes = [ndarray::Axis(1), ndarray::Axis(0)].map(|axis| shared.sum_axis(axis));
+    shared.outer_iter().zip(&sizes[0]).all(|(of_cluster, &size)| {
+        let changed = |(&n, &other): (&usize, &usize)| size + other - 2 * n;
+        let least = of_cluster.iter().zip(&sizes[1]).map(changed).min().unwrap_or(0);
+        least as f64 <= MAX_CHANGED_SHARE * size as f64
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clusters_are_the_same_under_other_numbers_and_but_for_few_samples() {
+        let a: Vec<usize> = (0..300).map(|i| i / 100).collect();
+        let mut b: Vec<usize> = a.iter().map(|c| (c + 1) % 3).collect();
+        b[..2].fill(2);
+        assert!(same_clusters(&a, &b, 3));
+        b[2] = 2;
+        assert!(!same_clusters(&a, &b, 3));
+        // Two clusters in one are not the same, although each has all its samples there.
+        assert!(!same_clusters(&a, &[0; 300], 3));
     }
 }
