@@ -43,13 +43,13 @@ const KRYLOV: Krylov = Krylov { blocks: 8, spare: 6, restarts: 8, tolerance: 1e-
 pub(crate) const MIN_GAIN_NATS: f64 = 1e-4;
 
 /// Shared information under labels in the order of the latents.
-pub(crate) struct InOrder<'a> {
-    pub(crate) shared: &'a dyn SharedInformation,
+pub(crate) struct InOrder {
+    pub(crate) shared: Box<dyn SharedInformation>,
     /// Sample at every position of that order.
-    pub(crate) order: &'a [usize],
+    pub(crate) order: Vec<usize>,
 }
 
-impl InOrder<'_> {
+impl InOrder {
     fn of_samples(&self, labels: &[usize]) -> Vec<usize> {
         let mut of_samples = vec![0; labels.len()];
         self.order.iter().zip(labels).for_each(|(&i, &label)| of_samples[i] = label);
@@ -57,7 +57,7 @@ impl InOrder<'_> {
     }
 }
 
-impl SharedInformation for InOrder<'_> {
+impl SharedInformation for InOrder {
     fn of(&self, labels: &[usize]) -> f64 {
         self.shared.of(&self.of_samples(labels))
     }

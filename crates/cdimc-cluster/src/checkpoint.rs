@@ -6,9 +6,7 @@ use super::prepared::Prepared;
 use super::run::{BestRound, CURVES, Run, State, Trained};
 use super::self_paced::Pace;
 use crate::{CdimcNet, Finetuning, Training};
-use cdimc_core::{
-    ClusterError, Clusterer, Curve, Observer, ViewAnalysis, archive::Archive, check_n_clusters,
-};
+use cdimc_core::{ClusterError, Curve, Observer, ViewAnalysis, archive::Archive};
 use cdimc_data::{MultiView, Seed};
 use cdimc_nn::{NetworkInput, OptimizerState, Weights};
 use ndarray::Array2;
@@ -113,15 +111,11 @@ impl Training {
         let settings: CdimcNet = serde_json::from_value(CdimcNet::todays_names(found.settings))
             .map_err(|error| ClusterError::Model(format!("{KIND}: {error}")))?;
         let settings = CdimcNet { analysis, ..settings };
-        settings.check()?;
-        check_n_clusters(found.n_clusters, data.n_samples())?;
-        settings.applies(data, found.n_clusters)?;
-        if found.n_views != data.n_views() {
-            return Err(other_data());
-        }
-        let mut training = Self::new(settings, data, (found.n_clusters, found.seed), observer)?;
-        if fingerprint(&training.prepared.input) != found.fingerprint {
-            return Err(other_data());
+        let mut training = settings.start(data, found.n_clusters, found.seed, observer)?;
+        let is_same = fingerprint(&training.prepared.input) == found.fingerprint;
+        if !is_same || found.n_views != data.n_views() {
+            let reason = "the checkpoint was made on other data: the same are needed";
+            return Err(ClusterError::Model(reason.into()));
         }
         let Self { prepared, contest, run, best } = &mut training;
         let is_known = found.ended.iter().all(|run| contest.alphas.contains(&run.alpha))
@@ -220,6 +214,7 @@ fn read_run(
 ) -> Result<Run, ClusterError> {
     let n_views = prepared.input.views.len();
     let weights = read_weights(archive, "", n_views)?;
+    let age = |stored: f64| if stored == f64::MAX { f64::INFINITY } else { stored };
     let state = match found.stage.as_str() {
         "pretrain" => State::Pretraining { epochs_done: found.epoch },
         "kmeans" => State::Clustering,
@@ -227,7 +222,7 @@ fn read_run(
             centers: archive.matrix("centers")?,
             labels: numbers(archive, "labels")?,
             pace: Pace {
-                ages: archive.list("ages")?.into_iter().map(infinite).collect(),
+                ages: archive.list("ages")?.into_iter().map(age).collect(),
                 selected: archive.list::<u8>("selection")?.into_iter().map(|r| r != 0).collect(),
             },
             rounds_done: found.epoch,
@@ -267,11 +262,6 @@ fn read_run(
     Ok(run)
 }
 
-/// Returns the age that [`put_run`] wrote as this number.
-fn infinite(age: f64) -> f64 {
-    if age == f64::MAX { f64::INFINITY } else { age }
-}
-
 fn put_curves(archive: &mut Archive, prefix: &str, curves: &[Curve]) {
     for Curve { name, values } in curves {
         archive.put(format!("{prefix}{name}"), values.iter().copied());
@@ -294,10 +284,6 @@ fn put_numbers(archive: &mut Archive, name: &str, numbers: &[usize]) {
 /// Positions or labels.
 fn numbers(archive: &Archive, name: &str) -> Result<Vec<usize>, ClusterError> {
     Ok(archive.list::<u32>(name)?.into_iter().map(|i| i as usize).collect())
-}
-
-fn other_data() -> ClusterError {
-    ClusterError::Model("the checkpoint was made on other data: the same are needed".into())
 }
 
 fn misfit() -> ClusterError {

@@ -38,8 +38,8 @@ impl Contest {
         Self { alphas, rounds, ended: Vec::new() }
     }
 
-    /// Returns the number of the current round, and the weights without a run in it.
-    fn left(&self) -> (usize, Vec<f64>) {
+    /// Returns the weight and the round of the next run; `None` after the last.
+    pub(crate) fn next(&self) -> Option<(f64, usize)> {
         let mut alive = self.alphas.clone();
         let (mut round, mut done) = (0, 0);
         while self.ended.len() >= done + alive.len() {
@@ -54,26 +54,18 @@ impl Contest {
             alive.truncate(alive.len().div_ceil(2));
             alive.sort_by(f64::total_cmp);
         }
-        (round, alive.split_off(self.ended.len() - done))
+        (round < self.rounds).then(|| (alive[self.ended.len() - done], round))
     }
 
-    /// Returns the weight and the round of the next run; `None` after the last.
-    pub(crate) fn next(&self) -> Option<(f64, usize)> {
-        let (round, left) = self.left();
-        (round < self.rounds).then(|| (left[0], round))
-    }
-
-    /// Returns weight and T of every run in the order they ended, and the number of the best run.
+    /// Returns weight and T of every run in the order they ended, T = 0 for one that diverged, and the number of the best
+    /// run.
     pub(crate) fn curves(&self, chosen: usize) -> [Curve; 3] {
-        let of_runs = |name: &str, value: &dyn Fn(&Reached) -> f64| {
-            let values = self.ended.iter().map(value).collect();
-            Curve { name: name.into(), values }
-        };
+        let curve = |name: &str, values| Curve { name: name.into(), values };
+        let shared = self.ended.iter().map(|run| run.shared_information.unwrap_or(0.0));
         [
-            of_runs("run-alpha", &|run| run.alpha),
-            // A run that diverged has no shared information.
-            of_runs("run-shared-information", &|run| run.shared_information.unwrap_or(0.0)),
-            Curve { name: "chosen-run".into(), values: vec![chosen as f64] },
+            curve("run-alpha", self.ended.iter().map(|run| run.alpha).collect()),
+            curve("run-shared-information", shared.collect()),
+            curve("chosen-run", vec![chosen as f64]),
         ]
     }
 

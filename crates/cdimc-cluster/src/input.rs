@@ -87,17 +87,17 @@ impl InputViews {
         let fits_view = |v: usize| {
             let Standardizer { mean, scale } = &self.standardizers[v];
             let n_inputs = weights.views[v].encoder.first().map(|layer| layer.weight.ncols());
-            let n_columns = match (&self.maps[v], &self.coordinates) {
-                (None, None) => mean.len(),
-                (Some(LinearMap { loadings, directions: Some(_), .. }), None) => loadings.ncols(),
-                (Some(LinearMap { loadings, directions: None, .. }), Some(coordinates))
-                    if loadings.dim() == (coordinates.widths()[v], coordinates.n_features()[v]) =>
-                {
-                    loadings.ncols()
+            let fits_map = match (&self.maps[v], &self.coordinates) {
+                (None, None) => true,
+                (Some(map), None) => map.directions.is_some() && map.loadings.ncols() == mean.len(),
+                (Some(map), Some(coordinates)) => {
+                    let shape = (coordinates.widths()[v], coordinates.n_features()[v]);
+                    let fits = map.loadings.dim() == shape && shape.1 == mean.len();
+                    map.directions.is_none() && fits
                 }
-                _ => return false,
+                (None, Some(_)) => false,
             };
-            [n_columns, scale.len()] == [mean.len(); 2] && n_inputs == Some(self.width(v))
+            fits_map && scale.len() == mean.len() && n_inputs == Some(self.width(v))
         };
         weights.views.len() == n_views
             && self.coordinates.as_ref().is_none_or(|c| c.widths().len() == n_views)

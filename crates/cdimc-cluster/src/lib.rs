@@ -1,6 +1,5 @@
 #![doc = include_str!("../README.md")]
 
-mod assignment;
 mod centers;
 mod checkpoint;
 mod contest;
@@ -266,19 +265,15 @@ impl CdimcNet {
         }
     }
 
-    /// Returns the maximum number of inputs of every view of `data`.
-    fn input_widths(&self, data: &MultiView) -> Vec<usize> {
-        let width = |view| match self.input {
-            Input::Columns => data.width(view),
-            // A view of few more columns keeps them all.
-            Input::Coordinates => data.width(view).min(self.directions + 1),
-        };
-        (0..data.n_views()).map(width).collect()
-    }
-
-    /// Number of parameters of the network.
+    /// Returns the maximum number of parameters of the network.
     fn n_parameters(&self, data: &MultiView, n_clusters: usize) -> u128 {
-        self.layer_widths().n_parameters(&self.input_widths(data), n_clusters)
+        let n_inputs = |width: usize| match self.input {
+            Input::Columns => width,
+            // A view of few more columns keeps them all.
+            Input::Coordinates => width.min(self.directions + 1),
+        };
+        let widths: Vec<usize> = data.widths().into_iter().map(n_inputs).collect();
+        self.layer_widths().n_parameters(&widths, n_clusters)
     }
 
     /// Returns the engine that computes the training steps.

@@ -1,6 +1,6 @@
 //! A trained CDIMC-net: predicts clusters of new samples from any subset of views, and fills in missing views.
 
-use super::assignment::Assignment;
+use super::finetune::Assignment;
 use super::input::{InputViews, LinearMap};
 use crate::CdimcNet;
 use cdimc_core::{
@@ -61,26 +61,6 @@ impl CdimcModel {
             embedding: Some(z.mapv(f64::from)),
             ..Clustering::from_labels(labels)
         })
-    }
-
-    /// Returns view `view` of the model with the observed rows of view `given` of the data.
-    fn completed(
-        &self,
-        data: &MultiView,
-        given: Option<usize>,
-        view: usize,
-        z: ArrayView2<'_, f32>,
-    ) -> Result<Array2<f64>, ClusterError> {
-        let observed = |i: usize| given.is_some_and(|given| data.mask().is_observed(i, given));
-        let missing: Vec<usize> = (0..data.n_samples()).filter(|&i| !observed(i)).collect();
-        let mut values = match given {
-            Some(given) => data.view(given).to_owned(),
-            None => Array2::zeros((data.n_samples(), self.views.standardizers[view].width())),
-        };
-        let decoded = self.weights.decode(z.select(Axis(0), &missing).view(), view)?;
-        let rows = self.views.rows(view, decoded);
-        missing.iter().zip(rows.rows()).for_each(|(&i, row)| values.row_mut(i).assign(&row));
-        Ok(values)
     }
 
     /// Returns the network's input for `data`.
@@ -191,18 +171,13 @@ pub(crate) fn read_weights(
 
 /// Adds the map of view `v` to the network's input.
 fn put_map(archive: &mut Archive, v: usize, map: &LinearMap) {
-    let LinearMap { scale, loadings, directions } = map;
-    match directions {
+    let ([matrix, scale], values) = match &map.directions {
         // Format of earlier versions.
-        Some(directions) => {
-            archive.put_matrix(format!("view{v}.directions"), directions.view());
-            archive.put(format!("view{v}.direction-scale"), [*scale]);
-        }
-        None => {
-            archive.put_matrix(format!("view{v}.loadings"), loadings.view());
-            archive.put(format!("view{v}.input-scale"), [*scale]);
-        }
-    }
+        Some(directions) => (["directions", "direction-scale"], directions),
+        None => (["loadings", "input-scale"], &map.loadings),
+    };
+    archive.put_matrix(format!("view{v}.{matrix}"), values.view());
+    archive.put(format!("view{v}.{scale}"), [map.scale]);
 }
 
 /// Reads the map of view `v`, if the network does not read its columns.
@@ -259,12 +234,20 @@ impl Model for CdimcModel {
         views: &[usize],
     ) -> Result<Vec<Array2<f64>>, ClusterError> {
         let z = self.pretrained.embed(&self.network_input(data, views)?)?;
-        (0..self.views.standardizers.len())
-            .map(|view| {
-                let given = views.iter().position(|&v| v == view);
-                self.completed(data, given, view, z.view())
-            })
-            .collect()
+        let completed = |(view, width): (usize, usize)| {
+            let given = views.iter().position(|&v| v == view);
+            let observed = |i: usize| given.is_some_and(|given| data.mask().is_observed(i, given));
+            let missing: Vec<usize> = (0..data.n_samples()).filter(|&i| !observed(i)).collect();
+            let mut values = match given {
+                Some(given) => data.view(given).to_owned(),
+                None => Array2::zeros((data.n_samples(), width)),
+            };
+            let decoded = self.weights.decode(z.select(Axis(0), &missing).view(), view)?;
+            let rows = self.views.rows(view, decoded);
+            missing.iter().zip(rows.rows()).for_each(|(&i, row)| values.row_mut(i).assign(&row));
+            Ok(values)
+        };
+        self.widths().into_iter().enumerate().map(completed).collect()
     }
 
     fn archive(&self) -> Result<Archive, ClusterError> {

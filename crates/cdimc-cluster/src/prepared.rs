@@ -3,7 +3,7 @@
 use super::centers::InOrder;
 use super::input::{Input, InputViews};
 use crate::CdimcNet;
-use cdimc_core::{AnalysisSize, ClusterError, KMeans, Observer, SharedInformation};
+use cdimc_core::{AnalysisSize, ClusterError, KMeans, Observer};
 use cdimc_data::{MultiView, Seed, geometry_version};
 use cdimc_graph::{KnnGraph, Search};
 use cdimc_nn::{NetworkInput, ObservedView};
@@ -22,8 +22,8 @@ pub(crate) struct Prepared {
     pub(crate) input: Arc<NetworkInput>,
     /// Neighbor graph of every view, over the samples in training order.
     pub(crate) graphs: Arc<Vec<KnnGraph>>,
-    /// Computes T of labels in the caller's order; `None` if it chooses nothing.
-    pub(crate) shared_information: Option<Box<dyn SharedInformation>>,
+    /// Computes T of labels in training order; `None` if it chooses nothing.
+    pub(crate) shared: Option<InOrder>,
 }
 
 impl Prepared {
@@ -45,36 +45,28 @@ impl Prepared {
         };
         // Views without a common sample share nothing under any clusters.
         let chooses = settings.chooses() && data.mask().shares_samples();
-        let shared_information = match (&coordinates, &settings.analysis) {
+        let shared = match (&coordinates, &settings.analysis) {
             (Some(coordinates), _) if chooses => {
                 Some(coordinates.shared_information(data, n_clusters))
             }
             (None, Some(analysis)) if chooses => Some(analysis.information(data, size)?),
             _ => None,
         };
+        let shared = shared.map(|shared| InOrder { shared, order: order.clone() });
         let (views, input) = InputViews::fit(data, coordinates, &order)?;
         let graphs = Arc::new(graphs(&settings, data, &input, &order)?);
         let input = Arc::new(input);
-        Ok(Self { settings, n_clusters, seed, order, views, input, graphs, shared_information })
-    }
-
-    /// Returns T of labels in training order; `None` if it chooses nothing.
-    pub(crate) fn shared(&self) -> Option<InOrder<'_>> {
-        let order = &self.order;
-        self.shared_information.as_deref().map(|shared| InOrder { shared, order })
+        Ok(Self { settings, n_clusters, seed, order, views, input, graphs, shared })
     }
 
     /// Returns the network's input in the caller's order of samples.
     pub(crate) fn in_callers_order(&self) -> NetworkInput {
         let views = self.input.views.iter().map(|view| {
             let sample = |&place: &u32| self.order[place as usize] as u32;
-            let samples: Vec<u32> = view.rows.iter().map(sample).collect();
-            let mut positions: Vec<usize> = (0..samples.len()).collect();
-            positions.sort_by_key(|&position| samples[position]);
-            ObservedView {
-                rows: positions.iter().map(|&position| samples[position]).collect(),
-                values: view.values.select(Axis(0), &positions),
-            }
+            let mut samples: Vec<(u32, usize)> = view.rows.iter().map(sample).zip(0..).collect();
+            samples.sort_unstable();
+            let (rows, positions): (Vec<u32>, Vec<usize>) = samples.into_iter().unzip();
+            ObservedView { rows, values: view.values.select(Axis(0), &positions) }
         });
         NetworkInput { n_samples: self.input.n_samples, views: views.collect() }
     }

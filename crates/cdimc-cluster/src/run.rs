@@ -159,15 +159,14 @@ impl Run {
 
     /// Computes the centers and first labels of Algorithm 1 on the latents of pre-training.
     fn cluster_latents(&mut self, prepared: &Prepared) -> Result<Step, ClusterError> {
-        let Prepared { settings, n_clusters, seed, .. } = prepared;
+        let Prepared { settings, n_clusters, seed, shared, .. } = prepared;
         let stage = self.state.name();
         let z = self.trainer.embed()?;
         if z.iter().any(|x| !x.is_finite()) {
             return Err(ClusterError::Diverged { stage, epoch: 0 });
         }
         let (kmeans, seed) = (KMeans::new(*n_clusters), seed.stream("kmeans"));
-        let shared = prepared.shared();
-        let found = match &shared {
+        let found = match shared {
             Some(shared) if settings.choice == Choice::SharedInformation => {
                 first_centers(z.view(), &kmeans, shared, seed)?
             }
@@ -202,7 +201,7 @@ impl Run {
         record(curves, "selected", selected as f64);
         record(curves, "labels-changed", labels_changed);
         let (done, of) = (finetuning.rounds_done, settings.finetune.rounds);
-        if let (Some(shared), Some(best)) = (prepared.shared(), best) {
+        if let (Some(shared), Some(best)) = (&prepared.shared, best) {
             let shared_information = shared.of(&finetuning.labels);
             record(curves, "shared-information", shared_information);
             let is_better = shared_information > best.shared_information + MIN_GAIN_NATS;

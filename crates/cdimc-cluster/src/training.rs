@@ -26,7 +26,7 @@ impl Training {
         observer: &dyn Observer,
     ) -> Result<Self, ClusterError> {
         let prepared = Prepared::new(settings, data, sought, observer)?;
-        let contest = Contest::new(&prepared.settings, prepared.shared_information.is_some());
+        let contest = Contest::new(&prepared.settings, prepared.shared.is_some());
         let mut training = Self { prepared, contest, run: None, best: None };
         training.begin_next_run()?;
         Ok(training)
@@ -88,7 +88,7 @@ impl Training {
     fn end(&mut self, run: Run) -> Result<(), ClusterError> {
         let number = self.contest.ended.len();
         let trained = run.trained()?;
-        let is_better = match (&self.best, self.prepared.shared()) {
+        let is_better = match (&self.best, &self.prepared.shared) {
             (None, _) => true,
             (Some(_), None) => false,
             (Some((_, best)), Some(shared)) => {

@@ -1,4 +1,6 @@
-//! Layers on candle's tensors, trained by automatic differentiation, for methods with their own networks.
+//! Layers on candle's tensors, trained by automatic differentiation, for methods with their own networks. Functions fail
+//! if candle fails, as it does for shapes that disagree.
+#![allow(clippy::missing_errors_doc)] // They are the same for all functions.
 
 use crate::{Dense, Device, NnError, Optimizer};
 use candle_core::{DType, Result, Tensor, Var, backprop::GradStore};
@@ -29,9 +31,6 @@ pub struct Parameter {
 
 impl Parameter {
     /// Returns a variable with the initial value `value`.
-    ///
-    /// # Errors
-    /// If candle fails.
     pub fn new(value: &Tensor) -> Result<Self> {
         Ok(Self { value: Var::from_tensor(value)?, moments: Vec::new() })
     }
@@ -42,18 +41,12 @@ impl Parameter {
     }
 
     /// Starts a stage of training: resets the moments and keeps the value.
-    ///
-    /// # Errors
-    /// If candle fails.
     pub fn start(&mut self, optimizer: Optimizer) -> Result<()> {
         self.moments = optimizer.no_moments(&self.value)?;
         Ok(())
     }
 
     /// Takes step number `t`, from 1 on. A parameter that the loss does not depend on has gradient zero.
-    ///
-    /// # Errors
-    /// If candle fails.
     pub fn step(&mut self, optimizer: Optimizer, t: u64, gradients: &GradStore) -> Result<()> {
         let gradient = match gradients.get(&self.value) {
             Some(gradient) => gradient.detach().contiguous()?,
@@ -74,9 +67,6 @@ pub struct Layer {
 
 impl Layer {
     /// Returns a layer with the weights and biases of `layer`.
-    ///
-    /// # Errors
-    /// If candle fails.
     pub fn new(layer: &Dense, device: &candle_core::Device) -> Result<Self> {
         let bias = Tensor::from_iter(layer.bias.iter().copied(), device)?;
         let bias = Parameter::new(&bias.reshape((1, layer.n_out()))?)?;
@@ -84,9 +74,6 @@ impl Layer {
     }
 
     /// Returns a layer without biases from weights `(n_out, n_in)`.
-    ///
-    /// # Errors
-    /// If candle fails.
     pub fn linear(weight: ArrayView2<'_, f32>, device: &candle_core::Device) -> Result<Self> {
         let weight = weight.t();
         let values = Tensor::from_iter(weight.iter().copied(), device)?;
@@ -94,17 +81,11 @@ impl Layer {
     }
 
     /// Applies the layer to `x`, `(n, n_in)`.
-    ///
-    /// # Errors
-    /// If the shapes disagree.
     pub fn forward(&self, x: &Tensor) -> Result<Tensor> {
         self.apply(x, |parameter| parameter.value().clone())
     }
 
     /// Applies the layer without gradients for its parameters.
-    ///
-    /// # Errors
-    /// If the shapes disagree.
     pub fn forward_frozen(&self, x: &Tensor) -> Result<Tensor> {
         self.apply(x, |parameter| parameter.value.as_detached_tensor())
     }
@@ -124,9 +105,6 @@ impl Layer {
 }
 
 /// Returns max(x, 0), with slope 0 at 0 as in PyTorch; candle's own has slope 1 there.
-///
-/// # Errors
-/// If candle fails.
 pub fn relu(x: &Tensor) -> Result<Tensor> {
     x.mul(&x.gt(0.0)?.to_dtype(x.dtype())?)
 }

@@ -67,8 +67,11 @@ impl CandleTrainer {
             let reason = "weights: views with different numbers of layers";
             return Err(NnError::Unfit(reason.to_owned()));
         }
-        let layers = positions(weights).map(|layers| Layer::new(&layers, &device));
-        let layers = layers.collect::<TensorResult<Vec<_>>>()?;
+        let layer = |layers: Vec<&Dense>| {
+            let shapes = layers.iter().map(|layer| (layer.n_in(), layer.n_out())).collect();
+            Ok(Layer { shapes, values: pack(&layers, &device)?, moments: Default::default() })
+        };
+        let layers = positions(weights).map(layer).collect::<TensorResult<Vec<_>>>()?;
         let widths = layers.iter().flat_map(|layer| layer.values[0].dims()).copied();
         let longest = widths.max().unwrap_or(0).max(data.input.n_samples);
         Ok(Self {
@@ -215,16 +218,8 @@ impl CandleTrainer {
 
     /// Returns per batch the samples' centers and the weights of their residuals, both `(n_batch, latent)`. A weight
     /// is 2 / (k divisor) for selected samples and 0 for others.
-    fn pulls(
-        &self,
-        batches: &[Range<usize>],
-        goal: Goal<'_>,
-    ) -> Result<Vec<Option<Pair>>, NnError> {
-        for batch in batches {
-            trainer::check_batch(batch, self.data.input.n_samples)?;
-        }
+    fn pulls(&self, batches: &[Range<usize>], goal: Goal<'_>) -> TensorResult<Vec<Option<Pair>>> {
         let Goal::Clusters(targets) = goal else { return Ok(vec![None; batches.len()]) };
-        targets.check(self.data.input.n_samples, self.latent)?;
         let n_rows = batches.iter().map(ExactSizeIterator::len).sum();
         let mut pull = Array3::<f32>::zeros((2, n_rows, self.latent));
         let mut row = 0;
@@ -248,14 +243,13 @@ impl CandleTrainer {
             row += batch.len();
             Ok(Some(both))
         };
-        Ok(batches.iter().map(narrow).collect::<TensorResult<_>>()?)
+        batches.iter().map(narrow).collect()
     }
 
     /// Converts the tensors that `of` returns for each layer.
-    fn export(&self, of: impl Fn(usize, &Layer) -> TensorResult<Pair>) -> TensorResult<Weights> {
-        let dense = |(i, layer): (usize, &Layer)| Ok(layer.unpack(&of(i, layer)?)?.into_iter());
-        let layers = self.layers.iter().enumerate().map(dense);
-        let mut layers = layers.collect::<TensorResult<Vec<_>>>()?;
+    fn export(&self, of: impl Fn(&Layer) -> Pair) -> TensorResult<Weights> {
+        let dense = |layer: &Layer| Ok(layer.unpack(&of(layer))?.into_iter());
+        let mut layers = self.layers.iter().map(dense).collect::<TensorResult<Vec<_>>>()?;
         let view = |_| {
             let mut encoder: Vec<_> = layers.iter_mut().filter_map(Iterator::next).collect();
             let decoder = encoder.split_off(self.n_encoder);
@@ -279,6 +273,7 @@ impl Trainer for CandleTrainer {
     }
 
     fn train(&mut self, batches: &[Range<usize>], goal: Goal<'_>) -> Result<f64, NnError> {
+        self.data.check_step(batches, goal, self.latent)?;
         let pulls = self.pulls(batches, goal)?;
         let mut losses = Vec::new();
         for (batch, pull) in batches.iter().zip(&pulls) {
@@ -309,13 +304,13 @@ impl Trainer for CandleTrainer {
     }
 
     fn weights(&self) -> Result<Weights, NnError> {
-        Ok(self.export(|_, layer| Ok(layer.values.clone()))?)
+        Ok(self.export(|layer| layer.values.clone())?)
     }
 
     fn optimizer_state(&self) -> Result<OptimizerState, NnError> {
         let n_moments = self.stage.optimizer()?.n_moments();
         let moment =
-            |m: usize| self.export(|_, layer| Ok(layer.moments.each_ref().map(|of| of[m].clone())));
+            |m: usize| self.export(|layer| layer.moments.each_ref().map(|of| of[m].clone()));
         let moments = (0..n_moments).map(moment).collect::<TensorResult<_>>()?;
         Ok(OptimizerState { steps: self.stage.steps, moments })
     }
@@ -334,11 +329,6 @@ impl Trainer for CandleTrainer {
 }
 
 impl Layer {
-    fn new(layers: &[&Dense], device: &candle_core::Device) -> TensorResult<Self> {
-        let shapes = layers.iter().map(|layer| (layer.n_in(), layer.n_out())).collect();
-        Ok(Self { shapes, values: pack(layers, device)?, moments: Default::default() })
-    }
-
     /// Splits tensors of this layer by view.
     fn unpack(&self, [weight, bias]: &Pair) -> TensorResult<Vec<Dense>> {
         let array = |tensor: &Tensor| {

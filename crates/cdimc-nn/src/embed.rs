@@ -102,30 +102,3 @@ fn product(y: &mut Array2<f32>, x: &Array2<f32>, w: &Array2<f32>) {
         );
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Architecture, ObservedView};
-    use cdimc_data::Seed;
-    use std::ops::Range;
-
-    #[test]
-    fn a_few_samples_have_the_same_bits_as_among_many() {
-        // So wide that matrix products sum in two parts.
-        let architecture = Architecture { wide: 600, ..Architecture::default() };
-        let weights = Weights::glorot(&architecture, &[5], 2, Seed::new(1));
-        let values = Array2::from_shape_fn((300, 5), |(i, j)| ((7 * i + 3 * j) as f32).sin());
-        let embed = |samples: Range<usize>| {
-            let rows = (0..samples.len() as u32).collect();
-            let n_samples = samples.len();
-            let values = values.slice(ndarray::s![samples, ..]).to_owned();
-            let views = vec![ObservedView { rows, values }];
-            weights.embed(&NetworkInput { n_samples, views }).unwrap()
-        };
-        let all = embed(0..300);
-        for n in 1..6 {
-            assert_eq!(embed(40..40 + n), all.slice(ndarray::s![40..40 + n, ..]), "{n} samples");
-        }
-    }
-}

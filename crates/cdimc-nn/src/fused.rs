@@ -34,6 +34,7 @@ pub(crate) struct FusedTrainer<T> {
 }
 
 /// One view: its layers and its part of the current batch.
+#[derive(Default)]
 struct View<T> {
     encoder: Chain<T>,
     decoder: Chain<T>,
@@ -57,13 +58,7 @@ impl<T: Real> FusedTrainer<T> {
         let view = |view: &ViewWeights| View {
             encoder: Chain::new(&view.encoder),
             decoder: Chain::new(&view.decoder),
-            gradients: Gradients::default(),
-            samples: Vec::new(),
-            x: Vec::new(),
-            z: Vec::new(),
-            z_gradient: Vec::new(),
-            reconstruction_loss: 0.0,
-            graph_loss: 0.0,
+            ..View::default()
         };
         Self {
             shares: data.input.shares(),
@@ -78,28 +73,24 @@ impl<T: Real> FusedTrainer<T> {
     }
 
     /// Takes a step on a batch and returns its loss.
-    fn pass(&mut self, batch: Range<usize>, goal: Goal<'_>, step: Step) -> Result<f64, NnError> {
-        trainer::check_batch(&batch, self.data.input.n_samples)?;
-        if let Goal::Clusters(targets) = goal {
-            targets.check(self.data.input.n_samples, self.latent)?;
-        }
-        self.encode(&batch);
+    fn pass(&mut self, batch: &Range<usize>, goal: Goal<'_>, step: Step) -> f64 {
+        self.encode(batch);
         self.z_gradient.clear();
         self.z_gradient.resize(batch.len() * self.latent, T::default());
         let loss = match goal {
             Goal::Reconstruction => self.reconstruction(batch.len(), step),
-            Goal::Clusters(targets) => self.clustering(&batch, &targets),
+            Goal::Clusters(targets) => self.clustering(batch, &targets),
         };
         let Self { data, shares, views, latent, z_gradient, n_parameters, .. } = self;
         let scale = data.alpha / (views.len() * batch.len()) as f64;
         scale_rows(z_gradient, *latent, &shares[batch.clone()]);
         each(views, batch.len() * *n_parameters, |v, view| {
-            let graph = &data.graphs[v].induced(data.input.views[v].rows_of(&batch));
+            let graph = &data.graphs[v].induced(data.input.views[v].rows_of(batch));
             gather(&mut view.gradients.output, z_gradient, &view.samples, *latent);
             view.graph_term(graph, scale);
             view.encoder.backward(&view.x, &mut view.gradients, step, false);
         });
-        Ok(loss + self.views.iter().map(|view| view.graph_loss).sum::<f64>())
+        loss + self.views.iter().map(|view| view.graph_loss).sum::<f64>()
     }
 
     /// Computes the latents of every view and their mean z.
@@ -178,8 +169,7 @@ impl<T: Real> View<T> {
         let scale = 1.0 / (n_batch * width) as f64;
         self.reconstruction_loss = passes::reconstruction(gradient, &self.x, width, scale);
         self.decoder.backward(&self.z, &mut self.gradients, step, true);
-        self.z_gradient.clear();
-        self.z_gradient.extend_from_slice(&self.gradients.output);
+        std::mem::swap(&mut self.z_gradient, &mut self.gradients.output);
     }
 
     /// Computes the graph term `scale` tr(Z^T L Z) for the `graph` of the observed samples, and adds its gradient.
@@ -217,10 +207,11 @@ impl<T: Real> Trainer for FusedTrainer<T> {
     }
 
     fn train(&mut self, batches: &[Range<usize>], goal: Goal<'_>) -> Result<f64, NnError> {
+        self.data.check_step(batches, goal, self.latent)?;
         let mut sum = 0.0;
         for batch in batches {
             let step = self.stage.next_step()?;
-            sum += self.pass(batch.clone(), goal, step)?;
+            sum += self.pass(batch, goal, step);
         }
         Ok(sum / batches.len() as f64)
     }

@@ -107,42 +107,34 @@ impl Optimizer {
 
     /// Returns step number `t`, from 1 on.
     pub(crate) fn step(self, t: u64) -> Step {
-        match self {
-            Self::Sgd { learning_rate, momentum } => Step::Sgd { rate: learning_rate, momentum },
-            Self::Adam { learning_rate, beta1, beta2, epsilon } => {
-                let t = i32::try_from(t).unwrap_or(i32::MAX);
-                let rate = learning_rate / (1.0 - beta1.powi(t));
-                let root = 1.0 / (1.0 - beta2.powi(t)).sqrt();
-                Step::Adam { rate, root, beta1, beta2, epsilon }
+        let t = i32::try_from(t).unwrap_or(i32::MAX);
+        let (rate, root) = match self {
+            Self::Sgd { learning_rate, .. } => (learning_rate, 1.0),
+            Self::Adam { learning_rate, beta1, beta2, .. } => {
+                (learning_rate / (1.0 - beta1.powi(t)), 1.0 / (1.0 - beta2.powi(t)).sqrt())
             }
-        }
+        };
+        Step { optimizer: self, rate, root }
     }
 }
 
 /// One step of an optimizer, with the bias corrections of its number.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Step {
-    Sgd {
-        rate: f64,
-        momentum: f64,
-    },
-    Adam {
-        /// Learning rate / (1 - beta1^t).
-        rate: f64,
-        /// 1 / sqrt(1 - beta2^t).
-        root: f64,
-        beta1: f64,
-        beta2: f64,
-        epsilon: f64,
-    },
+pub(crate) struct Step {
+    optimizer: Optimizer,
+    /// SGD: learning rate. Adam: learning rate / (1 - beta1^t).
+    rate: f64,
+    /// Adam: 1 / sqrt(1 - beta2^t).
+    root: f64,
 }
 
 impl Step {
     /// Moves the numbers `theta` and their `moments` along a gradient.
     pub(crate) fn take<T: Real>(self, theta: &mut [T], moments: &mut [&mut [T]], gradient: &[T]) {
-        match (self, moments) {
-            (Self::Sgd { rate, momentum }, [u]) => {
-                let (rate, momentum) = (T::of(rate), T::of(momentum));
+        let (rate, root) = (T::of(self.rate), T::of(self.root));
+        match (self.optimizer, moments) {
+            (Optimizer::Sgd { momentum, .. }, [u]) => {
+                let momentum = T::of(momentum);
                 Arch::new().dispatch(|| {
                     for ((theta, u), &gradient) in theta.iter_mut().zip(u.iter_mut()).zip(gradient)
                     {
@@ -151,9 +143,8 @@ impl Step {
                     }
                 });
             }
-            (Self::Adam { rate, root, beta1, beta2, epsilon }, [mean, square]) => {
-                let [rate, root, beta1, beta2, epsilon] =
-                    [rate, root, beta1, beta2, epsilon].map(T::of);
+            (Optimizer::Adam { beta1, beta2, epsilon, .. }, [mean, square]) => {
+                let [beta1, beta2, epsilon] = [beta1, beta2, epsilon].map(T::of);
                 let (rest1, rest2) = (T::of(1.0) - beta1, T::of(1.0) - beta2);
                 Arch::new().dispatch(|| {
                     let moments = mean.iter_mut().zip(square.iter_mut());
@@ -179,35 +170,35 @@ impl Step {
         if !theta.device().is_cpu() {
             return theta.sub(&self.decrease(moments, gradient)?);
         }
-        with_numbers(gradient, |gradient| {
-            with_numbers(theta, |theta| match &*moments {
-                [u] => with_numbers(u, |u| {
-                    self.take(theta, &mut [u], gradient);
+        let take = |moments: &mut [&mut [f32]]| {
+            with_numbers(theta, |theta| {
+                with_numbers(gradient, |gradient| {
+                    self.take(theta, moments, gradient);
                     Ok(())
-                }),
-                [mean, square] => with_numbers(mean, |mean| {
-                    with_numbers(square, |square| {
-                        self.take(theta, &mut [mean, square], gradient);
-                        Ok(())
-                    })
-                }),
-                _ => unreachable!("a stage starts with the moments of its optimizer"),
+                })
             })
-        })?;
-        Ok(theta.clone())
+        };
+        let taken = match &*moments {
+            [u] => with_numbers(u, |u| take(&mut [u])),
+            [mean, square] => {
+                with_numbers(mean, |mean| with_numbers(square, |square| take(&mut [mean, square])))
+            }
+            _ => unreachable!("a stage starts with the moments of its optimizer"),
+        };
+        taken.map(|()| theta.clone())
     }
 
     /// Updates `moments` with a gradient and returns the decrease of the parameter.
     fn decrease(self, moments: &mut [Tensor], gradient: &Tensor) -> TensorResult<Tensor> {
-        match (self, moments) {
-            (Self::Sgd { rate, momentum }, [u]) => {
+        match (self.optimizer, moments) {
+            (Optimizer::Sgd { momentum, .. }, [u]) => {
                 *u = ((&*u * momentum)? + gradient)?;
-                &*u * rate
+                &*u * self.rate
             }
-            (Self::Adam { rate, root, beta1, beta2, epsilon }, [mean, square]) => {
+            (Optimizer::Adam { beta1, beta2, epsilon, .. }, [mean, square]) => {
                 *mean = ((&*mean * beta1)? + (gradient * (1.0 - beta1))?)?;
                 *square = ((&*square * beta2)? + (gradient.sqr()? * (1.0 - beta2))?)?;
-                mean.div(&square.sqrt()?.affine(root, epsilon)?)? * rate
+                mean.div(&square.sqrt()?.affine(self.root, epsilon)?)? * self.rate
             }
             _ => unreachable!("a stage starts with the moments of its optimizer"),
         }
@@ -257,7 +248,7 @@ impl OptimizerState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use candle_core::{Device, Var};
+    use candle_core::Device;
 
     const OPTIMIZERS: [Optimizer; 2] = [
         Optimizer::Sgd { learning_rate: 0.1, momentum: 0.9 },
@@ -293,10 +284,7 @@ mod tests {
             let mut theta = start.map(f64::from);
             let mut moments = [[0.0; 3]; 2];
             let mut tensor = Tensor::new(&start, &Device::Cpu).unwrap();
-            let variable = Var::from_tensor(&tensor).unwrap();
-            let zeros = || (0..optimizer.n_moments()).map(|_| tensor.zeros_like().unwrap());
-            let (mut tensors, mut in_place): (Vec<_>, Vec<_>) =
-                (zeros().collect(), zeros().collect());
+            let mut tensors = optimizer.no_moments(&tensor).unwrap();
             for t in 1..=4 {
                 let gradient = theta.map(|x| 3.0 * x * x);
                 let [first, second] = &mut moments;
@@ -305,12 +293,8 @@ mod tests {
                 let gradient = (tensor.sqr().unwrap() * 3.0).unwrap();
                 let decrease = optimizer.step(t).decrease(&mut tensors, &gradient).unwrap();
                 tensor = (tensor - decrease).unwrap();
-                let gradient = (variable.as_detached_tensor().sqr().unwrap() * 3.0).unwrap();
-                optimizer.step(t).move_along(&variable, &mut in_place, &gradient).unwrap();
             }
             let tensor = tensor.to_vec1::<f32>().unwrap();
-            let variable = variable.to_vec1::<f32>().unwrap();
-            approx::assert_abs_diff_eq!(variable[..], tensor[..], epsilon = 1e-5);
             for ((&start, theta), tensor) in start.iter().zip(theta).zip(tensor) {
                 let expected = expected(optimizer, f64::from(start));
                 approx::assert_abs_diff_eq!(theta, expected, epsilon = 1e-12);

@@ -48,29 +48,3 @@ pub(crate) fn multiply<T: Real>(c: &mut [T], a: MatRef<'_, T>, b: MatRef<'_, T>)
     let c = MatMut::from_row_major_slice_mut(c, a.nrows(), b.ncols());
     matmul_with_conj(c, Accum::Replace, a, Conj::No, b, Conj::No, T::of(1.0), Par::Seq);
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn a_product_is_the_sum_over_the_inner_index(
-            n in 1..20_usize, m in 1..20_usize, k in 0..20_usize, transposed in any::<(bool, bool)>(),
-        ) {
-            let value = |i: usize| ((i * 7919) % 23) as f32 - 11.0;
-            let (a, b): (Vec<_>, Vec<_>) = ((0..n * k).map(value).collect(), (0..k * m).map(value).collect());
-            let a = if transposed.0 || k == 0 { rows(&a, n).transpose() } else { rows(&a, k) };
-            let b = if transposed.1 && k > 0 { rows(&b, k).transpose() } else { rows(&b, m) };
-            let mut c = vec![f32::NAN; n * m];
-            multiply(&mut c, a, b);
-            for i in 0..n {
-                for j in 0..m {
-                    // Small integers are exact in f32.
-                    prop_assert_eq!(c[i * m + j], (0..k).map(|l| a[(i, l)] * b[(l, j)]).sum::<f32>());
-                }
-            }
-        }
-    }
-}

@@ -108,51 +108,57 @@ impl TrainingData {
         }
         Ok(not_negative("alpha", *alpha)?)
     }
+
+    /// Checks the arguments of [`Trainer::train`].
+    pub(crate) fn check_step(
+        &self,
+        batches: &[Range<usize>],
+        goal: Goal<'_>,
+        latent: usize,
+    ) -> Result<(), NnError> {
+        let n_samples = self.input.n_samples;
+        for batch in batches {
+            let holds = batch.start < batch.end && batch.end <= n_samples;
+            let rule = "must be a non-empty range of samples";
+            setting("batch", format!("{batch:?}"), rule, |_| holds)?;
+        }
+        let Goal::Clusters(Targets { centers, labels, selected, .. }) = goal else { return Ok(()) };
+        check_count("columns of the centers", latent, centers.ncols())?;
+        check_count("labels", n_samples, labels.len())?;
+        check_count("selections", n_samples, selected.len())?;
+        let below = |&&label: &&usize| label < centers.nrows();
+        let rule = "must be below the number of centers";
+        Ok(labels.iter().try_for_each(|label| setting("label", label, rule, below))?)
+    }
 }
 
 /// A network in training on fixed data. Batches are ranges of samples in training order.
+///
+/// # Errors
+/// All methods fail if the engine fails, and, except [`embed`](Self::embed) and [`weights`](Self::weights), if no stage
+/// has started or an argument does not fit.
+#[allow(clippy::missing_errors_doc)] // They are the same for all methods.
 pub trait Trainer: Send {
     /// Starts a stage: resets the optimizer's state and keeps the weights.
-    ///
-    /// # Errors
-    /// If the engine cannot hold the state.
     fn start(&mut self, optimizer: Optimizer) -> Result<(), NnError>;
 
     /// Sets the learning rate of the next steps and keeps the optimizer's state.
-    ///
-    /// # Errors
-    /// If no stage has started, or the rate is not finite and above 0.
     fn set_learning_rate(&mut self, learning_rate: f64) -> Result<(), NnError>;
 
     /// Takes one step per batch, in order, and returns the mean loss.
-    ///
-    /// # Errors
-    /// If no stage has started, a batch or the targets do not fit, or the engine fails.
     fn train(&mut self, batches: &[Range<usize>], goal: Goal<'_>) -> Result<f64, NnError>;
 
     /// Returns the fused latents H* of all samples (eq. 4), `(n_samples, latent)`.
-    ///
-    /// # Errors
-    /// If the engine fails.
     fn embed(&mut self) -> Result<Array2<f32>, NnError>;
 
     /// Returns the current weights.
-    ///
-    /// # Errors
-    /// If the engine fails.
     fn weights(&self) -> Result<Weights, NnError>;
 
     /// Returns the optimizer's state for resuming: the number of steps and the moments (one for SGD, two for Adam),
     /// each of the shape of the weights.
-    ///
-    /// # Errors
-    /// If the engine fails.
     fn optimizer_state(&self) -> Result<OptimizerState, NnError>;
 
     /// Resumes from `state`, after [`Trainer::start`] with the same optimizer.
-    ///
-    /// # Errors
-    /// If the shapes disagree or the engine fails.
     fn restore_optimizer(&mut self, state: &OptimizerState) -> Result<(), NnError>;
 }
 
@@ -170,21 +176,4 @@ pub(crate) fn blocks(n_samples: usize) -> impl Iterator<Item = Range<usize>> {
 /// If `size` is 0.
 pub fn batches(samples: Range<usize>, size: usize) -> impl Iterator<Item = Range<usize>> {
     samples.clone().step_by(size).map(move |start| start..(start + size).min(samples.end))
-}
-
-pub(crate) fn check_batch(batch: &Range<usize>, n_samples: usize) -> Result<(), NnError> {
-    let holds = batch.start < batch.end && batch.end <= n_samples;
-    let rule = "must be a non-empty range of samples";
-    Ok(setting("batch", format!("{batch:?}"), rule, |_| holds)?)
-}
-
-impl Targets<'_> {
-    pub(crate) fn check(&self, n_samples: usize, latent: usize) -> Result<(), NnError> {
-        check_count("columns of the centers", latent, self.centers.ncols())?;
-        check_count("labels", n_samples, self.labels.len())?;
-        check_count("selections", n_samples, self.selected.len())?;
-        let below = |&&label: &&usize| label < self.centers.nrows();
-        let rule = "must be below the number of centers";
-        Ok(self.labels.iter().try_for_each(|label| setting("label", label, rule, below))?)
-    }
 }

@@ -1,6 +1,5 @@
 //! Tests of CDIMC-net from data to clusters, on small blobs.
 
-mod checkpoints;
 mod models;
 mod runs;
 
@@ -8,7 +7,7 @@ use cdimc_cluster::{Advanced, CdimcNet, Finetune, Input, OneOrMore, Pretrain};
 use cdimc_core::{ClusterError, Clusterer};
 use cdimc_data::{MultiView, Seed, ViewMask};
 use cdimc_mixture::TMixture;
-use ndarray::Array2;
+use ndarray::{Array1, Array2, Axis};
 use rand::Rng;
 
 /// Returns three distant blobs in three views; a quarter of the rows is hidden.
@@ -24,6 +23,12 @@ fn blobs(n_samples: usize, seed: u64) -> (MultiView, Vec<usize>) {
     let mask = Array2::from_shape_fn((n_samples, 3), |(i, v)| (i / 3) % 3 == v || (i + v) % 4 != 0);
     let mask = ViewMask::new(mask).expect("every sample has a view");
     (MultiView::new(views.to_vec(), mask).expect("finite values"), truth)
+}
+
+/// Returns the mean of the observed rows of a blob in a view.
+fn mean_of_blob(data: &MultiView, truth: &[usize], view: usize, blob: usize) -> Array1<f64> {
+    let rows = data.mask().observed_rows(view).into_iter().filter(|&i| truth[i] == blob);
+    data.view(view).select(Axis(0), &rows.collect::<Vec<_>>()).mean_axis(Axis(0)).expect("rows")
 }
 
 /// Returns the authors' settings with small sizes.

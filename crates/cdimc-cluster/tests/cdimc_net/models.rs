@@ -1,7 +1,7 @@
 //! Tests of prediction, imputation and files of trained models.
 
-use super::{blobs, same_partition, small};
-use cdimc_cluster::{CdimcModel, CdimcNet, Finetune, Pretrain};
+use super::{blobs, mean_of_blob, same_partition, small};
+use cdimc_cluster::{Advanced, CdimcModel, CdimcNet, Finetune, Pretrain};
 use cdimc_core::{Clustering, Model, Silent};
 use cdimc_data::{MultiView, Seed};
 use cdimc_mixture::TMixture;
@@ -66,11 +66,16 @@ fn a_model_of_an_earlier_version_is_read_and_predicts_as_before() {
 #[test]
 fn a_sample_gets_the_same_bits_alone_and_among_others() {
     let (data, _) = blobs(300, 8);
-    let (model, clustering) = small().train(&data, 3, Seed::new(1), &Silent).unwrap();
-    // A single sample with all views is one row in each.
-    let whole = (0..300).find(|&i| (0..3).all(|v| data.mask().is_observed(i, v))).unwrap();
-    let some = [vec![whole], vec![3, 4, 5, 6], (0..137).collect(), (7..300).rev().collect()];
-    for rows in some {
+    // So wide that matrix products sum in two parts.
+    let advanced = Advanced { wide: Some(600), ..small().advanced };
+    let pretrain = Pretrain { epochs: 2, ..small().pretrain };
+    let net = CdimcNet { advanced, pretrain, ..small() };
+    let (model, clustering) = net.train(&data, 3, Seed::new(1), &Silent).unwrap();
+    // Samples with all views are as many rows in each.
+    let whole = (0..300).filter(|&i| data.mask().n_views_of(i) == 3);
+    let whole: Vec<usize> = whole.take(5).collect();
+    let few = (1..=5).map(|n| whole[..n].to_vec());
+    for rows in few.chain([(0..137).collect(), (7..300).rev().collect()]) {
         let alone = model.predict(&data.select_rows(&rows).unwrap()).unwrap();
         let (found, losses) = (alone.losses.unwrap(), clustering.losses.as_ref().unwrap());
         for (place, &row) in rows.iter().enumerate() {
@@ -100,11 +105,6 @@ fn imputation_keeps_observed_values_and_fills_in_the_rest() {
     let net = CdimcNet { pretrain: Pretrain { epochs: 150, ..small().pretrain }, ..small() };
     let (model, _) = net.train(&data, 3, Seed::new(1), &Silent).unwrap();
     let filled = model.impute(&data).unwrap();
-    let means = |view: usize, class: usize| {
-        let rows = data.mask().observed_rows(view);
-        let of_class: Vec<usize> = rows.into_iter().filter(|&i| truth[i] == class).collect();
-        data.view(view).select(ndarray::Axis(0), &of_class).mean_axis(ndarray::Axis(0)).unwrap()
-    };
     let (mut errors, mut spread) = (0.0, 0.0);
     for (v, view) in filled.iter().enumerate() {
         let overall = data.observed(v).mean_axis(ndarray::Axis(0)).unwrap();
@@ -112,7 +112,7 @@ fn imputation_keeps_observed_values_and_fills_in_the_rest() {
             if data.mask().is_observed(i, v) {
                 assert_eq!(view.row(i), data.view(v).row(i));
             } else {
-                let mean = means(v, class);
+                let mean = mean_of_blob(&data, &truth, v, class);
                 errors += (&view.row(i) - &mean).mapv(|x| x * x).sum();
                 spread += (&overall - &mean).mapv(|x| x * x).sum();
             }

@@ -10,6 +10,7 @@ use faer::MatRef;
 use ndarray::{Array1, Array2};
 
 /// Affine layers, with `ReLU` after each except the last.
+#[derive(Default)]
 pub(crate) struct Chain<T> {
     layers: Vec<Layer<T>>,
     /// Output of each layer for the current batch, `(n_samples, n_out)`.
@@ -37,6 +38,7 @@ pub(crate) enum Part {
 }
 
 /// Gradients during the backward pass of a view.
+#[derive(Default)]
 pub(crate) struct Gradients<T> {
     /// Gradient of the current layer's output, `(n_samples, n_out)`.
     pub(crate) output: Vec<T>,
@@ -105,7 +107,8 @@ impl<T: Real> Chain<T> {
 
     /// Starts a stage of training with `n_moments` moments of zero.
     pub(crate) fn start(&mut self, n_moments: usize) {
-        for parameter in self.parameters_mut() {
+        let layers = self.layers.iter_mut();
+        for parameter in layers.flat_map(|layer| [&mut layer.weight, &mut layer.bias]) {
             parameter.moments = vec![vec![T::default(); parameter.value.len()]; n_moments];
         }
     }
@@ -120,10 +123,6 @@ impl<T: Real> Chain<T> {
             layer.weight.moments[i] = layer.stored(saved);
             layer.bias.moments[i] = converted(&saved.bias);
         }
-    }
-
-    fn parameters_mut(&mut self) -> impl Iterator<Item = &mut Parameter<T>> {
-        self.layers.iter_mut().flat_map(|layer| [&mut layer.weight, &mut layer.bias])
     }
 }
 
@@ -211,12 +210,6 @@ impl<T: Real> Parameter<T> {
             Part::Moment(i) => &self.moments[i],
         };
         numbers.iter().map(|x| x.as_f64() as f32).collect()
-    }
-}
-
-impl<T> Default for Gradients<T> {
-    fn default() -> Self {
-        Self { output: Vec::new(), input: Vec::new(), parameters: Vec::new() }
     }
 }
 
