@@ -20,6 +20,11 @@ impl TableError {
     pub(crate) fn new(path: &Path, problem: Problem) -> Self {
         Self { path: path.to_owned(), problem }
     }
+
+    /// Returns whether the table only lacks rows.
+    pub fn lacks_rows(&self) -> bool {
+        matches!(self.problem, Problem::NoRows)
+    }
 }
 
 /// Reason why a file cannot be used. Rows count from 1, without the header.

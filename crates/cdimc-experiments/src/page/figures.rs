@@ -66,7 +66,7 @@ fn small_against_large(table: &Table<'_>) -> Option<String> {
     let unusable = match inside.len() + outside.len() - small.n - large.n {
         0 => String::new(),
         n => format!(
-            " Points without a usable result: {n}; counted as one cluster for all samples, they make the means {:.1} and {:.1}.",
+            " Points without a usable result: {n}. If they count as one cluster, the means are {:.1} and {:.1}.",
             all[0].mean, all[1].mean
         ),
     };

@@ -15,7 +15,7 @@ const RUNS: usize = 5;
 pub(super) fn part(part: &Part<'_>, figures: &mut Figures) -> Result<String> {
     let mut drawn = Vec::new();
     let mut grid = Grid::new(
-        "data | fits, single runs | a whole fit | lowest, highest | one run | of five, chosen by T | of five, the best | ρ of T and ACC",
+        "data | fits, single networks | a fit | lowest, highest | one network | of five, chosen by T | of five, the best | ρ of T and ACC",
     );
     for table in &part.tables {
         if let Some(svg) = report::draw(Figure::Dots, table)? {

@@ -74,6 +74,10 @@ pub(crate) struct Input {
     #[arg(skip)]
     #[serde(skip)]
     pub(crate) occurred: Occurred,
+    /// Whether these are the files of one part: a view without samples in it may have a file without rows.
+    #[arg(skip)]
+    #[serde(skip)]
+    pub(crate) is_part: bool,
 }
 
 /// An option and the name of a column.
@@ -126,7 +130,10 @@ impl Input {
             let (id, skip_lines) = (self.id_of(source), self.lines_above(source, true)?);
             let options = ReadOptions { id, transposed, skip_lines, ..options.clone() };
             let options = self.with_missing_values(source, options);
-            tables.extend(read_views(source, &options)?);
+            match read_views(source, &options) {
+                Err(error) if self.is_part && error.lacks_rows() => {}
+                found => tables.extend(found?),
+            }
             self.note_occurred(source, &options);
         }
         let names = self.sample_names()?;

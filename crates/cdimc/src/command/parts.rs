@@ -53,7 +53,7 @@ impl InputParts {
                 view.path.display()
             ),
             None => {
-                let of_part = |views| Input { views, ..input.clone() };
+                let of_part = |views| Input { views, is_part: true, ..input.clone() };
                 let parts: Vec<Input> = views_of.into_values().map(of_part).collect();
                 let files = parts.iter().flat_map(Input::files);
                 let stamps = files.map(|file| stamp(&file).map(|stamp| (file, stamp)));
@@ -83,6 +83,9 @@ impl Parts for InputParts {
                 }
             }
             let (tables, unmatched) = input.read_tables()?;
+            if let ([], Some(file)) = (&tables[..], input.files().first()) {
+                bail!("{}: no view has rows in this part", file.display());
+            }
             self.is_matched.set(self.is_matched.get() || unmatched.is_none());
             if part + 1 == self.parts.len() && !self.is_matched.get() {
                 input.refuse_pattern(unmatched)?;
