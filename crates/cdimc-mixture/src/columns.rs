@@ -6,8 +6,8 @@ use ndarray::{Array1, Array2};
 
 /// Number of rows that the overall mean counts as.
 const SHRINKAGE_ROWS: f64 = 1.0;
-/// Maximum number of values per view that quartiles are computed from: half a second, and 80 MB.
-const MAX_VALUES: usize = 20_000_000;
+/// Maximum number of values per view that quartiles are computed from: a quarter of a second, and 80 MB.
+const MAX_VALUES: usize = 10_000_000;
 /// Number of rows from which quartiles show the range of a cluster.
 const MIN_ROWS: u32 = 8;
 
@@ -20,7 +20,7 @@ pub(crate) struct ColumnMeans {
     pub(crate) sds: Vec<f64>,
     /// Means of each cluster, shrunk towards the overall means, `(n_clusters, n_features)`.
     pub(crate) shrunk: Array2<f64>,
-    /// `None` for values that are too large, and in older models.
+    /// `None` if the sums of the values are too large, and in older models.
     pub(crate) typical: Option<TypicalValues>,
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct ColumnMeans {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct TypicalValues {
     /// First quartile, mean and third quartile of each cluster, `(3 * n_clusters, n_features)`.
-    pub(crate) values: Array2<f32>,
+    pub(crate) values: Array2<f64>,
     /// Number of rows of each cluster that they were computed from.
     pub(crate) n_rows: Vec<u32>,
 }
@@ -41,12 +41,12 @@ impl TypicalValues {
         let step = (observed.len() * d).div_ceil(MAX_VALUES).max(1);
         let mut rows: Vec<usize> = observed.into_iter().step_by(step).collect();
         rows.sort_by_key(|&i| labels[i]);
-        let mut columns = vec![0.0_f32; rows.len() * d];
+        let mut columns = vec![0.0; rows.len() * d];
         let mut n_rows = vec![0; n_clusters];
         for (r, &i) in rows.iter().enumerate() {
             n_rows[labels[i]] += 1;
             for (j, &x) in x.row(i, &mut buffer).iter().enumerate() {
-                columns[j * rows.len() + r] = x as f32;
+                columns[j * rows.len() + r] = x;
             }
         }
         let mut values = Array2::zeros((3 * n_clusters, d));
@@ -54,12 +54,12 @@ impl TypicalValues {
             for (c, &n) in n_rows.iter().enumerate() {
                 let (own, others) = rest.split_at_mut(n as usize);
                 rest = others;
-                own.sort_unstable_by(f32::total_cmp);
-                let mean = own.iter().map(|&x| f64::from(x)).sum::<f64>() / f64::from(n.max(1));
+                own.sort_unstable_by(f64::total_cmp);
+                let mean = own.iter().sum::<f64>() / f64::from(n.max(1));
                 for (place, x) in
                     [quantile(own, 0.25), mean, quantile(own, 0.75)].iter().enumerate()
                 {
-                    values[[3 * c + place, j]] = *x as f32;
+                    values[[3 * c + place, j]] = *x;
                 }
             }
         }
@@ -68,15 +68,15 @@ impl TypicalValues {
 
     /// Returns first quartile, mean and third quartile of a column in a cluster; `None` from too few rows.
     pub(crate) fn get(&self, column: usize, cluster: usize) -> Option<[f64; 3]> {
-        let value = |place| f64::from(self.values[[3 * cluster + place, column]]);
+        let value = |place| self.values[[3 * cluster + place, column]];
         (self.n_rows[cluster] >= MIN_ROWS).then(|| [0, 1, 2].map(value))
     }
 }
 
 /// Returns a quantile of sorted values, interpolated as by the default of R; 0 without values.
-fn quantile(sorted: &[f32], share: f64) -> f64 {
+fn quantile(sorted: &[f64], share: f64) -> f64 {
     let place = share * sorted.len().saturating_sub(1) as f64;
-    let at = |place: f64| sorted.get(place as usize).map_or(0.0, |&x| f64::from(x));
+    let at = |place: f64| sorted.get(place as usize).map_or(0.0, |&x| x);
     let (low, high) = (at(place.floor()), at(place.ceil()));
     low + (high - low) * place.fract()
 }
