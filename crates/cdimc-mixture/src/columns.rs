@@ -9,7 +9,7 @@ const SHRINKAGE_ROWS: f64 = 1.0;
 /// Maximum number of values per view that quartiles are computed from: a quarter of a second, and 80 MB.
 const MAX_VALUES: usize = 10_000_000;
 /// Number of rows from which quartiles show the range of a cluster.
-const MIN_ROWS: u32 = 8;
+pub const MIN_ROWS: usize = 8;
 
 /// Means and SDs of the columns of a view.
 #[derive(Debug, Clone, PartialEq)]
@@ -69,7 +69,7 @@ impl TypicalValues {
     /// Returns first quartile, mean and third quartile of a column in a cluster; `None` from too few rows.
     pub(crate) fn get(&self, column: usize, cluster: usize) -> Option<[f64; 3]> {
         let value = |place| self.values[[3 * cluster + place, column]];
-        (self.n_rows[cluster] >= MIN_ROWS).then(|| [0, 1, 2].map(value))
+        (self.n_rows[cluster] as usize >= MIN_ROWS).then(|| [0, 1, 2].map(value))
     }
 }
 

@@ -7,6 +7,7 @@ imputation, no graph, no network.
 pub use crate::{
     choice::Evidence,
     cluster_number::{ClusterNumberSearch, HeldOut},
+    columns::MIN_ROWS,
     coordinates::Kind,
     criterion::Contribution,
     explanation::{Explanation, TypicalRange, ViewReasons},

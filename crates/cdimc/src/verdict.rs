@@ -16,7 +16,7 @@ const DISSOLVED: f64 = 0.6;
 /// Largest q value of a marker.
 pub(crate) const LARGEST_Q: f64 = 0.05;
 
-const SOUND: &str = "Looks sound: no check raised a doubt.";
+const SOUND: &str = "Looks sound: no check raised a doubt about the clusters.";
 const UNCHECKED: &str = "The number of clusters was given, not checked.";
 
 /// How far clusters can be trusted.
@@ -31,7 +31,7 @@ pub enum Trust {
 }
 
 /// The verdict on the clusters of an analysis.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Verdict {
     /// How far to trust the clusters.
@@ -39,6 +39,8 @@ pub struct Verdict {
     /// Results of checks that are not among the warnings, one sentence each.
     pub doubts: Vec<String>,
     n_reasons: usize,
+    /// Percentage of the samples that are not sure; 0 if the method has no probabilities.
+    unsure: f64,
     /// Whether the number of clusters was chosen on the data.
     is_proposed: bool,
 }
@@ -62,7 +64,8 @@ impl Verdict {
                 jaccard.len()
             ));
         }
-        if let Some(share) = share_sure(outcome).filter(|&share| share < LEAST_SURE) {
+        let sure = share_sure(outcome);
+        if let Some(share) = sure.filter(|&share| share < LEAST_SURE) {
             doubts.push(format!(
                 "Many samples may be in the wrong cluster: only {:.0} % have probability {SURE} or more.",
                 100.0 * share
@@ -84,21 +87,30 @@ impl Verdict {
             0 => Trust::Sound,
             _ => Trust::Care,
         };
-        Self { trust, doubts, n_reasons, is_proposed: outcome.cluster_number.is_some() }
+        let unsure = sure.map_or(0.0, |share| 100.0 - (100.0 * share).round());
+        Self { trust, doubts, n_reasons, unsure, is_proposed: outcome.cluster_number.is_some() }
     }
 
-    /// Returns the verdict as a sentence; `place`: where the reasons are listed, such as "below".
-    pub fn sentence(&self, place: &str) -> String {
+    /// Returns the verdict in sentences; `place`: where the reasons are listed, such as "below".
+    pub fn sentences(&self, place: &str) -> Vec<String> {
         let what = match self.trust {
-            Trust::Sound if self.is_proposed => return SOUND.to_owned(),
-            Trust::Sound => return format!("{SOUND} {UNCHECKED}"),
+            Trust::Sound => {
+                let unsure = format!(
+                    "The cluster of {} % of the samples is unsure (probability below {SURE}).",
+                    self.unsure
+                );
+                let mut sentences = vec![SOUND.to_owned()];
+                sentences.extend((self.unsure > 0.0).then_some(unsure));
+                sentences.extend((!self.is_proposed).then(|| UNCHECKED.to_owned()));
+                return sentences;
+            }
             Trust::Care => "Use with care",
             Trust::None => "Do not use",
         };
-        match self.n_reasons {
+        vec![match self.n_reasons {
             0 | 1 => format!("{what}, for the reason {place}."),
             n => format!("{what}, for the {n} reasons {place}."),
-        }
+        }]
     }
 }
 

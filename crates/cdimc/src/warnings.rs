@@ -10,7 +10,7 @@ use cdimc_baselines::Concat;
 use cdimc_core::Clusterer;
 use cdimc_data::{MultiView, Seed};
 use cdimc_metrics::ari;
-use cdimc_mixture::{FittedMixture, Stability, TMixture, ViewAgreement, ViewSharing};
+use cdimc_mixture::{FittedMixture, MIN_ROWS, Stability, TMixture, ViewAgreement, ViewSharing};
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -62,6 +62,8 @@ pub enum Sign {
     EmptyClusters,
     /// Clusters of one sample.
     SingleSamples,
+    /// Clusters with too few samples to describe.
+    SmallClusters,
     /// Clusters that follow which views are missing.
     MissingPattern,
     /// Samples that are far from all other samples in a view.
@@ -94,7 +96,11 @@ impl Sign {
     /// Returns whether this is a warning, a reason to doubt the clusters. Otherwise it is a note, which only describes the
     /// data.
     pub fn is_fault(self) -> bool {
-        !matches!(self, Self::OwnVariation | Self::ZeroRows | Self::TooFewSamples)
+        let is_note = matches!(
+            self,
+            Self::OwnVariation | Self::ZeroRows | Self::TooFewSamples | Self::SmallClusters
+        );
+        !is_note
     }
 
     /// Returns what it means and what to do.
@@ -104,6 +110,10 @@ impl Sign {
             Self::SingleSamples => {
                 "Such a sample is an outlier, or there are too many clusters. Leave it out if it was measured wrongly; \
                  otherwise request fewer clusters."
+            }
+            Self::SmallClusters => {
+                "They may be rare groups or outliers. Look at their samples, and compare with fewer clusters. Markers and typical \
+                 ranges need 8 samples."
             }
             Self::MissingPattern => {
                 "The method may treat missing data as a property of the samples, or one group really was measured \
@@ -314,7 +324,7 @@ pub(crate) fn seeds_disagree(clusterings: &[Vec<usize>]) -> Option<Warning> {
     })
 }
 
-/// Warns about clusters without samples, and clusters of one sample.
+/// Warns about clusters without samples, and clusters of one sample; adds a note on other small ones.
 fn sizes(labels: &[usize], n_clusters: usize) -> Vec<Warning> {
     let mut sizes = vec![0_usize; n_clusters];
     labels.iter().for_each(|&label| sizes[label] += 1);
@@ -333,6 +343,16 @@ fn sizes(labels: &[usize], n_clusters: usize) -> Vec<Warning> {
             of_size(1)
         );
         found.push(Warning { sign: Sign::SingleSamples, text });
+    }
+    let small: Vec<String> =
+        sizes.iter().filter(|&size| (2..MIN_ROWS).contains(size)).map(usize::to_string).collect();
+    if !small.is_empty() {
+        let text = format!(
+            "{} of {n_clusters} clusters have too few samples to describe them: {}",
+            small.len(),
+            small.join(", ")
+        );
+        found.push(Warning { sign: Sign::SmallClusters, text });
     }
     found
 }

@@ -31,7 +31,7 @@ impl Report<'_> {
     }
 
     pub(super) fn summary(&self, page: &mut Page) {
-        page.lead(&self.verdict().sentence("below"));
+        page.lead(&self.verdict().sentences("below").join(" "));
         page.cards(&self.cards());
         page.list(self.clusters().take(LINES).map(|cluster| self.in_a_line(cluster)));
         let coverage = self.outcome.model.as_ref().and_then(|model| model.mixture()?.coverage());

@@ -124,7 +124,7 @@ fn a_page_with_one_cluster_has_no_markers() {
 fn own_variation_of_a_view_does_not_make_clusters_doubtful() {
     let (joined, clustering) = clustered();
     let html = html_of_warned(&[Sign::OwnVariation], 2, "concat", &joined, &clustering);
-    assert!(html.contains("Looks sound: no check raised a doubt."));
+    assert!(html.contains("Looks sound: no check raised a doubt about the clusters."));
     assert!(html.contains("Note: &lt;one&gt; sample. The clusters do not depend on it."));
     let signs = [Sign::OwnVariation, Sign::SingleSamples];
     let html = html_of_warned(&signs, 2, "concat", &joined, &clustering);
@@ -141,6 +141,13 @@ fn a_verdict_counts_every_doubt() {
     assert!(html.contains("only 0 % have probability 0.9 or more."));
     let html = html_of_warned(&[Sign::MissingPattern], 2, "t-mixture", &joined, &clustering);
     assert!(html.contains("Do not use, for the 2 reasons below."));
+    // Half of the samples are enough, but are named.
+    clustering.confidence = Some(vec![0.6, 0.6, 0.95, 0.95, 0.95, 1.0]);
+    let html = html_of_warned(&[], 2, "t-mixture", &joined, &clustering);
+    assert!(
+        html.contains("about the clusters. The cluster of 33 % of the samples is unsure"),
+        "{html}"
+    );
 }
 
 #[test]

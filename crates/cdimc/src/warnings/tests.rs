@@ -52,6 +52,16 @@ fn empty_and_single_clusters_are_counted() {
 }
 
 #[test]
+fn clusters_too_small_to_describe_cause_a_note() {
+    let mut labels: Vec<usize> = (0..150).map(|i| i % 2).collect();
+    labels[..7].fill(2);
+    let text = "1 of 3 clusters have too few samples to describe them: 7";
+    assert_eq!(sizes(&labels, 3)[0].line(), format!("note: {text}"));
+    labels[7] = 2;
+    assert_eq!(sizes(&labels, 3), []);
+}
+
+#[test]
 fn clusters_that_follow_the_mask_cause_a_warning_and_a_random_mask_does_not() {
     let (data, truth) = groups(150, 2, false);
     let views: Vec<Array2<f64>> = (0..2).map(|v| data.view(v).to_owned()).collect();

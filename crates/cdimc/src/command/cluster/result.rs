@@ -91,7 +91,9 @@ impl Run {
         }
         let report = Path::new(output.shown()).join("report.html");
         terminal.message(&summary(outcome, self.record.n_samples));
-        terminal.message(&Verdict::of(outcome, &markers).sentence("in the report"));
+        for sentence in Verdict::of(outcome, &markers).sentences("in the report") {
+            terminal.message(&sentence);
+        }
         self.output.finish(&self.record)?;
         say!("{}", report.display());
         Ok(())
