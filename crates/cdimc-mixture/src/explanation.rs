@@ -391,7 +391,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_column_of_0_and_1_is_told_from_fractions() {
+    fn a_column_of_0_and_1_differs_from_fractions() {
         let views = SyntheticViews { n_samples: 60, ..SyntheticViews::default() };
         let dataset = views.generate(Seed::new(3)).unwrap();
         let mut first = dataset.views()[0].clone();

@@ -237,7 +237,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clusters_are_the_same_under_other_numbers_and_but_for_few_samples() {
+    fn clusters_are_the_same_under_other_numbers_and_except_for_few_samples() {
         let a: Vec<usize> = (0..300).map(|i| i / 100).collect();
         let mut b: Vec<usize> = a.iter().map(|c| (c + 1) % 3).collect();
         b[..2].fill(2);

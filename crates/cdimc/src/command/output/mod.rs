@@ -87,7 +87,7 @@ where
 }
 
 /// Returns a table for people as CSV. After the first `n_names` cells of a row, numbers have at most six significant
-/// digits; integers keep all of theirs.
+/// digits; integers keep all digits.
 pub(crate) fn readable_csv<R, C>(
     header: &[&str],
     n_names: usize,
