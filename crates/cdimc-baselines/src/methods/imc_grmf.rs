@@ -112,10 +112,10 @@ impl ImcGrmf {
         start: &[Array2<f64>],
         observer: &dyn Observer,
     ) -> Result<ImcGrmfFit, ClusterError> {
-        let n_paired = views.n_paired();
+        let n_paired = views.n_paired;
         let fixed = graphs.iter().enumerate();
         let fixed: Vec<ViewConstants> = fixed
-            .map(|(v, graph)| ViewConstants::new(views.view(v), graph, n_paired, self))
+            .map(|(v, graph)| ViewConstants::new(views.rows[v].view(), graph, n_paired, self))
             .collect();
         // Transposed, (n_clusters, n_rows), so that inner loops run along samples.
         let mut representations: Vec<Array2<f64>> = start.iter().map(transposed).collect();
@@ -260,20 +260,19 @@ impl Clusterer for ImcGrmf {
         seed: Seed,
         observer: &dyn Observer,
     ) -> Result<Fitted, ClusterError> {
-        let in_order: Vec<usize> = (0..data.n_samples()).collect();
-        let views = PairedViews::new(data, &in_order).with_unit_rows();
-        let mut graphs = Vec::with_capacity(views.n_views());
-        for v in 0..views.n_views() {
-            observer.step("graphs", v, views.n_views(), None)?;
-            graphs.push(self.graph(views.view(v))?);
+        let views = PairedViews::unit(data);
+        let mut graphs = Vec::with_capacity(views.rows.len());
+        for v in 0..views.rows.len() {
+            observer.step("graphs", v, views.rows.len(), None)?;
+            graphs.push(self.graph(views.rows[v].view())?);
         }
         let mut rng = seed.stream("factors").rng();
-        let start: Vec<Array2<f64>> = (0..views.n_views())
-            .map(|v| uniform((views.view(v).nrows(), n_clusters), &mut rng))
+        let start: Vec<Array2<f64>> = (0..views.rows.len())
+            .map(|v| uniform((views.rows[v].nrows(), n_clusters), &mut rng))
             .collect();
         let fit = self.iterate(&views, &graphs, &start, observer)?;
         let mut parts = vec![fit.consensus.view()];
-        parts.extend(fit.representations.iter().map(|p| p.slice(s![views.n_paired().., ..])));
+        parts.extend(fit.representations.iter().map(|p| p.slice(s![views.n_paired.., ..])));
         let embedding = views.restore(&stack(Axis(0), &parts));
         let read_out = ReadOut::new(n_clusters, self.restarts, seed, observer);
         Ok(read_out.of_unit_rows(embedding, fit.objectives)?.into())

@@ -5,7 +5,7 @@
 
 use crate::shared::clusters_of_rows::{ReadOut, with_representation};
 use crate::shared::kernels::check_bytes;
-use crate::shared::leading_eigenvectors::leading_eigenvectors;
+use crate::shared::linear_algebra::leading_eigenvectors;
 use crate::shared::linear_algebra::{
     add_product, mirror_upper, product, solve_general, solve_positive_definite, uniform, upper_gram,
 };
@@ -95,15 +95,6 @@ impl Default for Img {
     }
 }
 
-/// Start of the iteration of [`Img`].
-#[derive(Debug, Clone)]
-pub(crate) struct ImgStart {
-    /// P, `(n_samples, n_clusters)` in the order of the stack.
-    pub representation: Array2<f64>,
-    /// The first Laplacian, `(n_samples, n_samples)`; zero if absent.
-    pub laplacian: Option<Array2<f64>>,
-}
-
 /// Result of the iteration of [`Img`]; samples in the order of the stack.
 #[derive(Debug, Clone)]
 pub(crate) struct ImgFit {
@@ -114,25 +105,20 @@ pub(crate) struct ImgFit {
     /// U, the basis of each view, `(n_clusters, n_features)`.
     #[cfg_attr(not(test), expect(dead_code, reason = "compared with the reference"))]
     pub bases: [Array2<f64>; 2],
-    /// Number of iterations.
-    #[cfg_attr(not(test), expect(dead_code, reason = "compared with the reference"))]
-    pub iterations: usize,
 }
 
 impl Img {
-    /// Iterates from `start`.
-    ///
-    /// # Errors
-    /// If a factorization fails, a number stops being finite, or `observer` stops it.
+    /// Iterates from P, `(n_samples, n_clusters)` in the order of the stack, and the first Laplacian, `(n_samples,
+    /// n_samples)`, zero if absent.
     pub(crate) fn iterate(
         &self,
         views: &PairedViews,
-        start: ImgStart,
+        mut p: Array2<f64>,
+        mut laplacian: Option<Array2<f64>>,
         observer: &dyn Observer,
     ) -> Result<ImgFit, ClusterError> {
-        let ImgStart { representation: mut p, mut laplacian } = start;
         let (n, k) = p.dim();
-        let paired = ..views.n_paired();
+        let paired = ..views.n_paired;
         let mut q = p.clone();
         let mut multiplier = Array2::zeros((n, k));
         let mut penalty = 0.1;
@@ -168,7 +154,7 @@ impl Img {
             if settled || iterations >= self.max_iterations {
                 let mut affinity = affinity.upper;
                 mirror_upper(&mut affinity);
-                return Ok(ImgFit { representation: p, affinity, bases, iterations });
+                return Ok(ImgFit { representation: p, affinity, bases });
             }
             graph = Some(affinity);
         }
@@ -329,8 +315,7 @@ impl Clusterer for Img {
         seed: Seed,
         observer: &dyn Observer,
     ) -> Result<Fitted, ClusterError> {
-        let in_order: Vec<usize> = (0..data.n_samples()).collect();
-        let views = PairedViews::new(data, &in_order).with_unit_rows();
+        let views = PairedViews::unit(data);
         let n = data.n_samples();
         let mut rng = seed.stream("factors").rng();
         let representation = uniform((n, n_clusters), &mut rng);
@@ -338,7 +323,7 @@ impl Clusterer for Img {
             FirstLaplacian::Zero => None,
             FirstLaplacian::Random => Some(uniform((n, n), &mut rng)),
         };
-        let fit = self.iterate(&views, ImgStart { representation, laplacian }, observer)?;
+        let fit = self.iterate(&views, representation, laplacian, observer)?;
         let read_out = ReadOut::new(n_clusters, self.restarts, seed, observer);
         let embedding = views.restore(&fit.representation);
         let found = match self.read_out {

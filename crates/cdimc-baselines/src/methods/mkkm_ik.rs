@@ -4,12 +4,11 @@
 //! IEEE TPAMI 42(5), 2020, DOI 10.1109/TPAMI.2019.2892416. Formulas of the authors' code.
 
 use crate::shared::clusters_of_rows::ReadOut;
-use crate::shared::kernel_partition::{
-    KernelPartition, informative_views, should_stop, weights_of_all,
+use crate::shared::kernels::{
+    Kernel, KernelPartition, KernelScaling, alternate, informative_views, kernel_bytes,
+    observed_kernels,
 };
-use crate::shared::kernels::{Kernel, KernelScaling, kernel_bytes, observed_kernels};
-use crate::shared::leading_eigenvectors::leading_eigenvectors;
-use crate::shared::linear_algebra::{product, solve_general};
+use crate::shared::linear_algebra::{leading_eigenvectors, product, solve_general};
 use crate::shared::refusals::counts;
 use cdimc_core::{ClusterError, Clusterer, Cost, Fitted, Observer, check::not_negative};
 use cdimc_data::{MultiView, Seed, ViewMask};
@@ -64,12 +63,6 @@ impl Default for MkkmIk {
 impl MkkmIk {
     /// Iterates from equal weights and zero-filled kernels. `blocks` holds the kernel `(n_observed, n_observed)` of
     /// each view's observed samples in ascending order.
-    ///
-    /// # Errors
-    /// If an eigen-decomposition does not converge, or `observer` stops it.
-    ///
-    /// # Panics
-    /// If the sizes of the blocks do not match `mask`.
     pub(crate) fn iterate(
         &self,
         blocks: &[Array2<f64>],
@@ -83,30 +76,23 @@ impl MkkmIk {
             informative.iter().map(|&p| KernelBlock::new(&blocks[p], mask, p)).collect();
         let mut weights = vec![1.0 / m as f64; m];
         let mut combined = Array2::zeros((n, n));
-        for (view, weight) in views.iter().zip(&weights) {
-            view.add_observed(&mut combined, weight * weight);
-        }
-        let mut objectives: Vec<f64> = Vec::new();
-        loop {
+        let mut completed: Vec<Completion> = Vec::new();
+        alternate((self.max_iterations, self.tolerance), observer, |_| {
+            combined.fill(0.0);
+            for (p, (view, weight)) in views.iter().zip(&weights).enumerate() {
+                view.add_observed(&mut combined, weight * weight);
+                if let Some(completion) = completed.get(p) {
+                    view.add_completed(&mut combined, weight * weight, completion);
+                }
+            }
             let embedding = leading_eigenvectors(NAME, &combined, n_clusters)?;
-            let completed: Vec<_> = views.iter().map(|view| view.complete(&embedding)).collect();
+            completed = views.iter().map(|view| view.complete(&embedding)).collect();
             // min Σ γ²d on the simplex is γ ∝ 1/d.
             let inverse: Vec<f64> = completed.iter().map(|c| 1.0 / c.unexplained).collect();
             let sum: f64 = inverse.iter().sum();
             weights = inverse.iter().map(|x| x / sum).collect();
-            let objective = 1.0 / sum;
-            objectives.push(objective);
-            observer.step("kernels", objectives.len(), self.max_iterations, Some(objective))?;
-            if should_stop(&objectives, self.max_iterations, self.tolerance) {
-                let weights = weights_of_all(&weights, &informative, mask.n_views());
-                return Ok(KernelPartition { embedding, weights, objectives });
-            }
-            combined.fill(0.0);
-            for ((view, completion), weight) in views.iter().zip(&completed).zip(&weights) {
-                view.add_observed(&mut combined, weight * weight);
-                view.add_completed(&mut combined, weight * weight, completion);
-            }
-        }
+            Ok((embedding, weights.clone(), 1.0 / sum))
+        })
     }
 }
 

@@ -4,12 +4,13 @@
 //! DOI 10.1109/TPAMI.2019.2892416; formulas checked against the authors' code.
 
 use crate::shared::clusters_of_rows::ReadOut;
-use crate::shared::kernel_partition::{
-    KernelPartition, informative_views, should_stop, weights_of_all,
+use crate::shared::kernels::{
+    Kernel, KernelPartition, KernelScaling, alternate, informative_views, kernel_bytes,
+    observed_kernels,
 };
-use crate::shared::kernels::{Kernel, KernelScaling, kernel_bytes, observed_kernels};
-use crate::shared::leading_eigenvectors::leading_eigenvectors;
-use crate::shared::linear_algebra::{add_product, product, replace_by_positive_part};
+use crate::shared::linear_algebra::{
+    add_product, leading_eigenvectors, product, replace_by_positive_part,
+};
 use crate::shared::refusals::counts;
 use crate::shared::simplex::{MAX_VARIABLES, minimize_on_simplex};
 use cdimc_core::{
@@ -105,12 +106,6 @@ impl MkkmIkMkc {
 
     /// Iterates from equal weights. `blocks` holds the kernel `(n_observed, n_observed)` of each view's observed
     /// samples in ascending order.
-    ///
-    /// # Errors
-    /// If an eigen-decomposition does not converge, or `observer` stops it.
-    ///
-    /// # Panics
-    /// If the sizes of the blocks do not match `mask`.
     pub(crate) fn iterate(
         &self,
         blocks: &[Array2<f64>],
@@ -132,8 +127,7 @@ impl MkkmIkMkc {
             })
             .collect();
         let mut weights = vec![1.0 / m as f64; m];
-        let mut objectives: Vec<f64> = Vec::new();
-        loop {
+        alternate((self.max_iterations, self.tolerance), observer, |objectives| {
             let embedding = leading_eigenvectors(NAME, &combined(&kernels, &weights), n_clusters)?;
             for p in 0..m {
                 // A decomposition takes long, so the run can be stopped before each.
@@ -148,13 +142,8 @@ impl MkkmIkMkc {
             }
             let objective;
             (weights, objective) = best_weights(&kernels, &embedding, lambda);
-            objectives.push(objective);
-            observer.step("kernels", objectives.len(), self.max_iterations, Some(objective))?;
-            if should_stop(&objectives, self.max_iterations, self.tolerance) {
-                let weights = weights_of_all(&weights, &informative, mask.n_views());
-                return Ok(KernelPartition { embedding, weights, objectives });
-            }
-        }
+            Ok((embedding, weights.clone(), objective))
+        })
     }
 
     fn filled(&self, block: &Array2<f64>, observed: &[usize], n: usize) -> Array2<f64> {

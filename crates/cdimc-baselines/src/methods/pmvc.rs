@@ -68,9 +68,9 @@ impl PmvcFactors {
         let mut rng = seed.rng();
         let mut uniform = |rows, columns| uniform((rows, columns), &mut rng);
         Self {
-            paired: uniform(views.n_paired(), n_clusters),
-            single: [0, 1].map(|v| uniform(views.n_single(v), n_clusters)),
-            bases: [0, 1].map(|v| uniform(n_clusters, views.width(v))),
+            paired: uniform(views.n_paired, n_clusters),
+            single: [0, 1].map(|v| uniform(views.single(v).nrows(), n_clusters)),
+            bases: [0, 1].map(|v| uniform(n_clusters, views.rows[v].ncols())),
             objectives: Vec::new(),
         }
     }
@@ -95,7 +95,7 @@ impl Pmvc {
         let mut paired = transposed(&start.paired);
         let mut single = start.single.map(|p| transposed(&p));
         let mut bases = start.bases;
-        let penalties = [0, 1].map(|v| self.lambda * views.width(v) as f64 / k as f64);
+        let penalties = [0, 1].map(|v| self.lambda * views.rows[v].ncols() as f64 / k as f64);
         let shared_penalty = penalties[0] + penalties[1];
         let lengths = [0, 1].map(|v| [squares(views.paired(v)), squares(views.single(v))]);
 
@@ -124,7 +124,7 @@ impl Pmvc {
             let mut objective = 0.0;
             for v in 0..2 {
                 let all = stack(Axis(1), &[paired.view(), single[v].view()]);
-                fit_basis(&mut bases[v], &all, views.view(v));
+                fit_basis(&mut bases[v], &all, views.rows[v].view());
                 let gram = gram(&bases[v]);
                 let cross = product(bases[v].view(), views.single(v).t());
                 objective += lengths[v][1] + gain(&gram, &cross, &single[v]);
@@ -299,8 +299,7 @@ impl Clusterer for Pmvc {
         seed: Seed,
         observer: &dyn Observer,
     ) -> Result<Fitted, ClusterError> {
-        let in_order: Vec<usize> = (0..data.n_samples()).collect();
-        let views = PairedViews::new(data, &in_order).with_unit_rows();
+        let views = PairedViews::unit(data);
         let start = PmvcFactors::random(&views, n_clusters, seed.stream("factors"));
         let factors = self.iterate(&views, start, observer)?;
         let [first, second] = &factors.single;
@@ -311,8 +310,8 @@ impl Clusterer for Pmvc {
                 "lambda = {} is too large for {} and {} features, the representation is all 0: \
                  choose a smaller one",
                 self.lambda,
-                views.width(0),
-                views.width(1),
+                views.rows[0].ncols(),
+                views.rows[1].ncols(),
             );
             return Err(ClusterError::Unusable { method: NAME, reason });
         }

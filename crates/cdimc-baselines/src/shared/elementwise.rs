@@ -65,26 +65,3 @@ pub(crate) fn sum(x: &[f64]) -> f64 {
     });
     sums.iter().chain(rest).sum()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn passes_follow_their_formulas_and_floors() {
-        let mut x = [2.0, 3.0, 0.0];
-        multiply(&mut x, &[1.0, 2.0, 1.0], &[4.0, 0.0, 1.0], 0.5);
-        assert_eq!(x, [0.5, 12.0, 0.0]);
-        let mut x = [2.0, 3.0, 0.0];
-        multiply_by_root(&mut x, &[1.0, 2.0, 1.0], &[4.0, 0.0, 1.0], 0.5);
-        assert_eq!(x, [1.0, 6.0, 0.0]);
-        let mut x = [1.0, 2.0, 3.0, 4.0];
-        scale_columns(&mut x, &[10.0, 0.5]);
-        assert_eq!(x, [10.0, 1.0, 30.0, 2.0]);
-        let mut steps = [9.0; 4];
-        norm_gradient(&[3.0, 4.0, 0.0, 0.0], 2, 10.0, 1e-30, &mut steps);
-        assert_eq!(steps, [6.0, 8.0, 0.0, 0.0]);
-        let numbers: Vec<f64> = (1..=19).map(f64::from).collect();
-        assert_eq!(sum(&numbers), 190.0);
-    }
-}

@@ -1,8 +1,9 @@
-//! Kernel matrices of the observed samples of a view, centered and with unit diagonal.
+//! Kernel matrices of the observed samples of a view, centered and with unit diagonal, and the iteration of the methods
+//! that use them.
 
 use super::linear_algebra::product;
 use super::observed_rows::unit_rows;
-use cdimc_core::ClusterError;
+use cdimc_core::{ClusterError, Observer};
 use cdimc_data::{MultiView, unit_of};
 use ndarray::{Array1, Array2, Axis};
 use schemars::JsonSchema;
@@ -168,6 +169,57 @@ pub(crate) fn check_bytes(
     Err(ClusterError::Inapplicable { method, reason })
 }
 
+/// Result of the iteration of [`MkkmIkMkc`](crate::MkkmIkMkc) or [`MkkmIk`](crate::MkkmIk).
+#[derive(Debug, Clone)]
+pub(crate) struct KernelPartition {
+    /// H, `(n_samples, n_clusters)`, orthonormal columns.
+    pub embedding: Array2<f64>,
+    /// γ, the weight of the kernel of every informative view, on the simplex.
+    #[cfg_attr(not(test), expect(dead_code, reason = "compared with the reference"))]
+    pub weights: Vec<f64>,
+    /// The objective after every iteration.
+    pub objectives: Vec<f64>,
+}
+
+/// Returns the views whose kernel is not all 0. A kernel of zeros has no unexplained part and would get all the weight.
+///
+/// # Errors
+/// [`ClusterError::Inapplicable`] if there is no such view.
+pub(crate) fn informative_views(
+    method: &'static str,
+    blocks: &[Array2<f64>],
+) -> Result<Vec<usize>, ClusterError> {
+    let informative = |&view: &usize| blocks[view].iter().any(|&x| x != 0.0);
+    let views: Vec<usize> = (0..blocks.len()).filter(informative).collect();
+    if views.is_empty() {
+        let reason = "no view has two rows that differ".to_owned();
+        return Err(ClusterError::Inapplicable { method, reason });
+    }
+    Ok(views)
+}
+
+/// Repeats `step` until the last iteration, or after three until the relative change of the objective is below
+/// `tolerance` (authors' code). It gets the objectives so far and returns embedding, weights and objective.
+pub(crate) fn alternate(
+    (max_iterations, tolerance): (usize, f64),
+    observer: &dyn Observer,
+    mut step: impl FnMut(&[f64]) -> Result<(Array2<f64>, Vec<f64>, f64), ClusterError>,
+) -> Result<KernelPartition, ClusterError> {
+    let mut objectives = Vec::new();
+    loop {
+        let (embedding, weights, objective) = step(&objectives)?;
+        objectives.push(objective);
+        observer.step("kernels", objectives.len(), max_iterations, Some(objective))?;
+        let settled = match objectives[..] {
+            [_, .., before, now] => (before - now).abs() < tolerance * now.abs(),
+            _ => false,
+        };
+        if settled || objectives.len() >= max_iterations {
+            return Ok(KernelPartition { embedding, weights, objectives });
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -175,28 +227,20 @@ mod tests {
     use ndarray::array;
 
     #[test]
-    fn kernels_are_centered_with_unit_diagonal() {
+    fn kernels_are_centered_with_unit_diagonal_and_finite_for_a_constant_view() {
         let x = array![[1.0, 2.0], [0.5, -1.0], [3.0, 0.1], [-2.0, 1.0]];
         for kernel in [Kernel::Linear, Kernel::Gaussian, Kernel::Quadratic] {
             for scaling in [KernelScaling::UnitRows, KernelScaling::Standard, KernelScaling::None] {
                 let k = kernel.between(&x, scaling);
                 assert_abs_diff_eq!(k.diag().to_owned(), Array1::ones(4), epsilon = 1e-12);
                 assert_abs_diff_eq!(k, k.t().to_owned(), epsilon = 1e-15);
+                let constant = kernel.between(&Array2::from_elem((5, 3), 0.1), scaling);
+                assert!(constant.iter().all(|x| x.is_finite()));
             }
         }
         let mut k = product(x.view(), x.t());
         center(&mut k);
         assert_abs_diff_eq!(k.sum_axis(Axis(1)), Array1::zeros(4), epsilon = 1e-12);
-    }
-
-    #[test]
-    fn a_constant_view_gives_a_finite_kernel() {
-        let x = Array2::from_elem((5, 3), 0.1);
-        for kernel in [Kernel::Linear, Kernel::Gaussian, Kernel::Quadratic] {
-            for scaling in [KernelScaling::UnitRows, KernelScaling::Standard, KernelScaling::None] {
-                assert!(kernel.between(&x, scaling).iter().all(|x| x.is_finite()));
-            }
-        }
     }
 
     #[test]

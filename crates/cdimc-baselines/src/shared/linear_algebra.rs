@@ -3,7 +3,7 @@
 //! All of it runs in the calling thread, so the bits do not depend on the number of threads.
 
 use cdimc_core::ClusterError;
-use cdimc_core::linear_algebra;
+use cdimc_core::linear_algebra::{self, Krylov};
 pub(crate) use cdimc_core::linear_algebra::{SymmetricEigen, symmetric_eigen};
 use faer::dyn_stack::{MemBuffer, MemStack, StackReq};
 use faer::linalg::lu::partial_pivoting as lu;
@@ -16,6 +16,9 @@ use rand::Rng;
 /// Eigenvalues below this count as zero in [`replace_by_positive_part`] (authors' code of
 /// MKKM-IK-MKC).
 const EIGENVALUE_FLOOR: f64 = 1e-10;
+
+/// Settings of [`leading_eigenvectors`].
+const KRYLOV: Krylov = Krylov { blocks: 8, spare: 4, restarts: 20, tolerance: 1e-11 };
 
 /// Returns `a` as a faer matrix without a copy: whole arrays, runs of rows, and their transposes.
 pub(crate) fn faer_view(a: ArrayView2<'_, f64>) -> MatRef<'_, f64> {
@@ -107,6 +110,31 @@ pub(crate) fn add_product(
     b: ArrayView2<'_, f64>,
 ) {
     matmul(faer_view_mut(c), Accum::Add, faer_view(a), faer_view(b), scale, Par::Seq);
+}
+
+/// Returns the eigenvectors of the `n_leading` largest eigenvalues of the symmetric `a`, largest first, `(n,
+/// n_leading)`.
+///
+/// Computes all eigenvectors if the subspace is not small or the iteration does not converge.
+///
+/// # Errors
+/// If an entry is not finite or an iteration does not converge.
+pub(crate) fn leading_eigenvectors(
+    method: &'static str,
+    a: &Array2<f64>,
+    n_leading: usize,
+) -> Result<Array2<f64>, ClusterError> {
+    let n = a.nrows();
+    let matrix = faer_view(a.view());
+    if 2 * KRYLOV.blocks * (n_leading + KRYLOV.spare) <= n {
+        let found = KRYLOV.leading(method, n, n_leading, |x| linear_algebra::product(matrix, x))?;
+        if found.converged && found.values.len() == n_leading {
+            return Ok(Array2::from_shape_fn((n, n_leading), |at| found.vectors[at]));
+        }
+        tracing::debug!(method, "leading eigenvectors did not converge; computing all");
+    }
+    let eigen = symmetric_eigen(method, matrix)?;
+    Ok(Array2::from_shape_fn((n, n_leading), |(i, j)| eigen.vectors[(i, n - 1 - j)]))
 }
 
 /// Replaces the symmetric `a` by its positive semidefinite part: eigenvalues below 1e-10 become 0.
@@ -226,6 +254,7 @@ mod tests {
     use super::*;
     use approx::assert_abs_diff_eq;
     use cdimc_data::Seed;
+    use ndarray::s;
     use rand::Rng;
 
     fn random(rows: usize, columns: usize, seed: u64) -> Array2<f64> {
@@ -270,5 +299,43 @@ mod tests {
         // Qᵀ A is the symmetric positive semidefinite factor of the polar decomposition.
         let factor = q.t().dot(&a);
         assert_abs_diff_eq!(factor, factor.t().to_owned(), epsilon = 1e-12);
+    }
+
+    #[test]
+    fn small_matrices_give_the_vectors_of_the_largest_values() {
+        let a = Array2::from_diag(&ndarray::arr1(&[1.0, 5.0, 3.0, -9.0]));
+        let h = leading_eigenvectors("test", &a, 2).unwrap();
+        assert_abs_diff_eq!(h.t().dot(&h), Array2::eye(2), epsilon = 1e-12);
+        assert_abs_diff_eq!(h[[1, 0]].abs(), 1.0, epsilon = 1e-12);
+        assert_abs_diff_eq!(h[[2, 1]].abs(), 1.0, epsilon = 1e-12);
+    }
+
+    #[test]
+    fn a_matrix_with_nan_is_an_error() {
+        for n in [2, 260] {
+            let mut a = Array2::<f64>::eye(n);
+            a[[1, 1]] = f64::NAN;
+            assert!(leading_eigenvectors("test", &a, 2).is_err(), "{n} rows");
+        }
+    }
+
+    #[test]
+    fn the_krylov_iteration_spans_the_same_space_as_the_full_decomposition() {
+        let (n, k) = (260, 5);
+        let half = random(n, 2 * n, 8);
+        let full = half.dot(&half.t()) / n as f64;
+        // A matrix of rank 3, fewer than the requested vectors, and one with a negative eigenvalue of largest size.
+        let thin = half.slice(s![.., ..3]);
+        let flat = thin.dot(&thin.t());
+        let mut indefinite = full.clone();
+        indefinite[[0, 0]] -= 1e3;
+        for a in [full, flat, indefinite] {
+            let found = leading_eigenvectors("test", &a, k).unwrap();
+            assert_abs_diff_eq!(found.t().dot(&found), Array2::eye(k), epsilon = 1e-10);
+            let eigen = symmetric_eigen("test", faer_view(a.view())).unwrap();
+            let captured = found.t().dot(&a).dot(&found).diag().sum();
+            let most: f64 = eigen.values[n - k..].iter().sum();
+            assert_abs_diff_eq!(captured, most, epsilon = 1e-10 * most);
+        }
     }
 }

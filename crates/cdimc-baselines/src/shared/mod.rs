@@ -2,12 +2,8 @@
 
 pub(crate) mod clusters_of_rows;
 pub(crate) mod elementwise;
-pub(crate) mod kernel_partition;
 pub(crate) mod kernels;
-pub(crate) mod leading_eigenvectors;
 pub(crate) mod linear_algebra;
-pub(crate) mod mask_groups;
-pub(crate) mod nonnegative;
 pub(crate) mod observed_rows;
 pub(crate) mod paired_views;
 pub(crate) mod refusals;

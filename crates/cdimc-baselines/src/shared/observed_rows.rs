@@ -1,7 +1,9 @@
-//! Observed rows of a view for factorizations.
+//! Observed rows of a view for factorizations, and ways to scale them and make them nonnegative.
 
 use cdimc_data::{MultiView, unit_of};
 use ndarray::{Array1, Array2, Axis};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// Observed rows of one view and their samples.
 #[derive(Debug, Clone)]
@@ -78,6 +80,41 @@ pub(crate) fn scatter_rows(rows: &Array2<f64>, places: &[usize]) -> Array2<f64> 
     restored
 }
 
+/// Method that makes a view nonnegative.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Nonnegative {
+    /// Sets negative values to 0 (the OMVC authors' driver).
+    Clip,
+    /// Scales rows to unit length, then subtracts the smallest value of the view if it is negative.
+    UnitShift,
+    /// Scales every column to [0, 1] over the observed rows; constant columns become 0.
+    MinMax,
+}
+
+impl Nonnegative {
+    /// Applies the method to the observed rows `x` of a view.
+    pub(crate) fn apply(self, x: &mut Array2<f64>) {
+        match self {
+            Self::Clip => x.mapv_inplace(|x| x.max(0.0)),
+            Self::UnitShift => {
+                unit_rows(x);
+                let least = x.iter().copied().fold(0.0, f64::min);
+                *x -= least;
+            }
+            Self::MinMax => {
+                let fold = |start, pick: fn(f64, f64) -> f64| {
+                    x.fold_axis(Axis(0), start, |&best, &x| pick(best, x))
+                };
+                let (low, high) = (fold(f64::INFINITY, f64::min), fold(-f64::INFINITY, f64::max));
+                let range = (&high - &low).mapv(|range| if range > 0.0 { range } else { 1.0 });
+                *x -= &low;
+                *x /= &range;
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,5 +143,19 @@ mod tests {
         observed.standardize();
         assert_eq!(observed.x.column(0), array![0.0, 0.0, 0.0]);
         approx::assert_abs_diff_eq!(observed.x[[2, 1]], 1.5_f64.sqrt(), epsilon = 1e-15);
+    }
+
+    #[test]
+    fn every_method_gives_nonnegative_values() {
+        let applied = |how: Nonnegative| {
+            let mut x = array![[-3.0, 4.0], [1.0, 4.0], [0.0, 0.0]];
+            how.apply(&mut x);
+            x
+        };
+        assert_eq!(applied(Nonnegative::Clip), array![[0.0, 4.0], [1.0, 4.0], [0.0, 0.0]]);
+        assert_eq!(applied(Nonnegative::MinMax), array![[0.0, 1.0], [1.0, 1.0], [0.75, 0.0]]);
+        let shifted = applied(Nonnegative::UnitShift);
+        approx::assert_abs_diff_eq!(shifted.row(0), array![0.0, 1.4], epsilon = 1e-15);
+        approx::assert_abs_diff_eq!(shifted.row(2), array![0.6, 0.6], epsilon = 1e-15);
     }
 }

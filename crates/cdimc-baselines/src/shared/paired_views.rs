@@ -11,8 +11,8 @@ use std::ops::Range;
 pub(crate) struct PairedViews {
     /// Rows of each view, `(n_paired + n_single, n_features)`: samples of all views first, in the same order in every
     /// view, then the samples of only that view.
-    views: Vec<Array2<f64>>,
-    n_paired: usize,
+    pub(crate) rows: Vec<Array2<f64>>,
+    pub(crate) n_paired: usize,
     /// Sample of every row of a stacked result: paired, single of view 0, of view 1, ...
     order: Vec<usize>,
 }
@@ -33,7 +33,15 @@ impl PairedViews {
             views.push(data.view(v).select(Axis(0), &rows));
             order.extend(single);
         }
-        Self { views, n_paired: paired.len(), order }
+        Self { rows: views, n_paired: paired.len(), order }
+    }
+
+    /// Splits `data` in the order of its samples, with every row scaled to unit length.
+    pub(crate) fn unit(data: &MultiView) -> Self {
+        let in_order: Vec<usize> = (0..data.n_samples()).collect();
+        let mut views = Self::new(data, &in_order);
+        views.rows.iter_mut().for_each(unit_rows);
+        views
     }
 
     /// Checks that `data` can be split for `method`.
@@ -73,62 +81,26 @@ impl PairedViews {
         Self::check(method, data)
     }
 
-    /// Scales every row to unit length without overflow; a row of zeros is unchanged.
-    #[must_use]
-    pub(crate) fn with_unit_rows(mut self) -> Self {
-        self.views.iter_mut().for_each(unit_rows);
-        self
-    }
-
-    /// Number of views.
-    pub(crate) fn n_views(&self) -> usize {
-        self.views.len()
-    }
-
-    /// Number of samples.
-    pub(crate) fn n_samples(&self) -> usize {
-        self.order.len()
-    }
-
-    /// Number of samples observed in every view.
-    pub(crate) fn n_paired(&self) -> usize {
-        self.n_paired
-    }
-
-    /// Number of samples observed only in `view`.
-    pub(crate) fn n_single(&self, view: usize) -> usize {
-        self.views[view].nrows() - self.n_paired
-    }
-
-    /// Number of features of `view`.
-    pub(crate) fn width(&self, view: usize) -> usize {
-        self.views[view].ncols()
-    }
-
-    /// Observed rows of `view`: paired samples first, then its single ones.
-    pub(crate) fn view(&self, view: usize) -> ArrayView2<'_, f64> {
-        self.views[view].view()
-    }
-
     /// Rows of `view` of the paired samples.
     pub(crate) fn paired(&self, view: usize) -> ArrayView2<'_, f64> {
-        self.views[view].slice(s![..self.n_paired, ..])
+        self.rows[view].slice(s![..self.n_paired, ..])
     }
 
     /// Rows of `view` of the samples with only this view.
     pub(crate) fn single(&self, view: usize) -> ArrayView2<'_, f64> {
-        self.views[view].slice(s![self.n_paired.., ..])
+        self.rows[view].slice(s![self.n_paired.., ..])
     }
 
     /// Row ranges of a stack: the paired samples, then the samples of each single view.
     pub(crate) fn stack_rows(&self) -> Vec<Range<usize>> {
-        let mut end = self.n_paired;
-        let single = (0..self.n_views()).map(|v| {
+        let single = (0..self.rows.len()).map(|v| self.single(v).nrows());
+        let mut end = 0;
+        let block = |n_rows: usize| {
             let start = end;
-            end += self.n_single(v);
+            end += n_rows;
             start..end
-        });
-        std::iter::once(0..self.n_paired).chain(single.collect::<Vec<_>>()).collect()
+        };
+        std::iter::once(self.n_paired).chain(single).map(block).collect()
     }
 
     /// Returns the rows of a stack in the caller's order of samples.

@@ -40,23 +40,3 @@ pub(crate) fn at_most(counts: &[(&'static str, usize)]) -> Result<(), ClusterErr
 pub(crate) fn not_finite(method: &'static str, place: Arguments<'_>) -> ClusterError {
     ClusterError::Unusable { method, reason: format!("{place} left numbers that are not finite") }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn huge_counts_are_refused_by_name() {
-        assert!(at_most(&[("restarts", 0), ("widths", MAX_COUNT)]).is_ok());
-        let error = at_most(&[("restarts", 20), ("widths", 1_000_000_000_000)]).unwrap_err();
-        assert_eq!(error.to_string(), "widths = 1000000000000: must be at most 10000");
-    }
-
-    #[test]
-    fn a_factorization_that_overflows_gets_no_advice_on_a_learning_rate() {
-        assert_eq!(
-            not_finite("mic", format_args!("round 3")).to_string(),
-            "mic found nothing usable: round 3 left numbers that are not finite"
-        );
-    }
-}

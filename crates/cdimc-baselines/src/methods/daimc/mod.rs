@@ -9,7 +9,6 @@ use crate::shared::clusters_of_rows::{ReadOut, with_representation};
 use crate::shared::linear_algebra::{
     dot, faer_view, inverse_positive_definite, product, symmetric_eigen, transposed,
 };
-use crate::shared::mask_groups::MaskGroups;
 use crate::shared::observed_rows::{Observed, n_observed_values, scatter_rows, unit_rows};
 use crate::shared::refusals::{at_most, not_finite};
 use cdimc_core::{
@@ -20,7 +19,7 @@ use cdimc_data::{MultiView, Seed};
 use ndarray::{Array2, Axis};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sweep::{Moments, Sweep, View};
+use sweep::{MaskGroups, Moments, Sweep, View};
 
 /// Smoothing of the L2,1 norm (authors' code).
 const NORM_SMOOTHING: f64 = 1e-10;

@@ -2,13 +2,72 @@
 
 use crate::shared::elementwise;
 use crate::shared::linear_algebra::{dot, entries, entries_mut, product, set_product};
-use crate::shared::mask_groups::MaskGroups;
 use crate::shared::observed_rows::Observed;
+use cdimc_data::ViewMask;
 use ndarray::{Array2, Axis, s};
 use pulp::Arch;
+use std::ops::Range;
 
 /// Smallest denominator of the multiplicative step (authors' code).
 const DENOMINATOR_FLOOR: f64 = 1e-10;
+
+/// An order of the samples in which samples with the same views are adjacent.
+#[derive(Debug, Clone)]
+pub(super) struct MaskGroups {
+    order: Vec<usize>,
+    /// Inverse of `order`.
+    places: Vec<usize>,
+    /// Start of every group in `order`, and the end.
+    starts: Vec<usize>,
+    /// Views of every group.
+    views: Vec<Vec<bool>>,
+}
+
+impl MaskGroups {
+    /// Returns the groups of `mask`: samples with few views last, each group in ascending order.
+    pub(super) fn new(mask: &ViewMask) -> Self {
+        let entries = mask.entries();
+        let mut order: Vec<usize> = (0..mask.n_samples()).collect();
+        order.sort_by(|&a, &b| entries.row(b).iter().cmp(entries.row(a).iter()));
+        let mut places = vec![0; order.len()];
+        let mut starts = Vec::new();
+        let mut views = Vec::new();
+        for (place, &sample) in order.iter().enumerate() {
+            places[sample] = place;
+            if place == 0 || entries.row(sample) != entries.row(order[place - 1]) {
+                starts.push(place);
+                views.push(entries.row(sample).to_vec());
+            }
+        }
+        starts.push(order.len());
+        Self { order, places, starts, views }
+    }
+
+    /// Number of groups.
+    pub(super) fn len(&self) -> usize {
+        self.views.len()
+    }
+
+    /// Samples in the order of the groups.
+    pub(super) fn order(&self) -> &[usize] {
+        &self.order
+    }
+
+    /// Position of `sample` in the order.
+    pub(super) fn place(&self, sample: usize) -> usize {
+        self.places[sample]
+    }
+
+    /// Positions of `group`.
+    pub(super) fn rows(&self, group: usize) -> Range<usize> {
+        self.starts[group]..self.starts[group + 1]
+    }
+
+    /// Returns whether the samples of `group` are observed in `view`.
+    pub(super) fn observes(&self, group: usize, view: usize) -> bool {
+        self.views[group][view]
+    }
+}
 
 /// One view in the order of the mask groups.
 pub(super) struct View {
@@ -153,5 +212,21 @@ impl Parts {
     fn clear(&mut self) {
         self.positive.fill(0.0);
         self.negative.fill(0.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_with_the_same_views_are_adjacent() {
+        let observed = [(0, 0), (1, 0), (1, 1), (2, 0), (3, 1), (4, 0), (4, 1)];
+        let mask = Array2::from_shape_fn((5, 2), |entry| observed.contains(&entry));
+        let mask = ViewMask::new(mask).unwrap();
+        let groups = MaskGroups::new(&mask);
+        assert_eq!(groups.order(), [1, 4, 0, 2, 3]);
+        assert_eq!((groups.len(), groups.rows(1), groups.place(2)), (3, 2..4, 3));
+        assert!(groups.observes(1, 0) && !groups.observes(1, 1));
     }
 }

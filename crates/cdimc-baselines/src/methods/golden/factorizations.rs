@@ -10,7 +10,7 @@ use crate::methods::opimc::{
     Opimc,
     centers::{Centers, ChunkView, assign},
 };
-use crate::shared::nonnegative::Nonnegative;
+use crate::shared::observed_rows::Nonnegative;
 use crate::shared::observed_rows::Observed;
 use cdimc_core::Silent;
 use cdimc_data::{MultiView, ViewMask};
@@ -28,18 +28,18 @@ impl Fixture {
     fn open() -> Self {
         let path =
             PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/factorizations.npz");
-        Self(npyz::npz::NpzArchive::open(path).expect("factorizations.npz"))
+        Self(npyz::npz::NpzArchive::open(path).unwrap())
     }
 
     fn array<T: npyz::Deserialize>(&mut self, name: &str) -> ArrayD<T> {
-        let file = self.0.by_name(name).expect("readable archive").expect("array in archive");
+        let file = self.0.by_name(name).unwrap().unwrap();
         let shape: Vec<_> = file.shape().iter().map(|&length| length as usize).collect();
         assert_eq!(file.order(), npyz::Order::C);
-        ArrayD::from_shape_vec(shape, file.into_vec().expect("values")).expect("shape")
+        ArrayD::from_shape_vec(shape, file.into_vec().unwrap()).unwrap()
     }
 
     fn matrix(&mut self, name: &str) -> Array2<f64> {
-        self.array(name).into_dimensionality().expect("two axes")
+        self.array(name).into_dimensionality().unwrap()
     }
 
     /// Returns `name0`, `name1`, ...: one matrix per view.
@@ -48,8 +48,8 @@ impl Fixture {
     }
 
     fn data(&mut self) -> MultiView {
-        let mask = ViewMask::new(self.matrix("mask").mapv(|w| w == 1.0)).expect("a mask");
-        MultiView::new(self.matrices("x"), mask).expect("sound data")
+        let mask = ViewMask::new(self.matrix("mask").mapv(|w| w == 1.0)).unwrap();
+        MultiView::new(self.matrices("x"), mask).unwrap()
     }
 }
 
@@ -72,7 +72,7 @@ fn daimc_equals_the_reference_after_five_iterations() {
     };
     let settings = Daimc { alpha: 10.0, beta: 0.1, iterations: ITERATIONS, ..Daimc::default() };
     let views = settings.prepare(&data);
-    let (found, objectives) = settings.iterate(&views, &data, start, &Silent).expect("factors");
+    let (found, objectives) = settings.iterate(&views, &data, start, &Silent).unwrap();
     assert_eq!(objectives.len(), ITERATIONS);
     assert_close("coefficients", &found.coefficients, &fixture.matrix("daimc_p"));
     assert_all_close(&found.bases, &fixture.matrices("daimc_u"), "basis");
@@ -101,7 +101,7 @@ fn opimc_equals_the_reference_after_two_passes() {
                 let (labels, _) = assign(&views, &parts, rows.len());
                 settings.fit_chunk(&mut views, &parts, labels, None)
             };
-            labels.push(found.expect("labels").labels);
+            labels.push(found.unwrap().labels);
         }
     }
     let labels = labels.split_off(rows.len() / CHUNK);
@@ -124,7 +124,7 @@ fn mic_equals_the_reference_after_five_rounds() {
         .zip(start)
         .map(|(view, (u, b))| Factors { u: u.select(Axis(0), &view.order), b })
         .collect();
-    let consensus = settings.iterate(&views, &mut factors, &Silent).expect("factors");
+    let consensus = settings.iterate(&views, &mut factors, &Silent).unwrap();
     let coefficients: Vec<_> = views.iter().zip(&factors).map(|(v, f)| v.restore(&f.u)).collect();
     let bases: Vec<_> = factors.into_iter().map(|factors| factors.b).collect();
     assert_close("consensus", &consensus, &fixture.matrix("mic_consensus"));
@@ -146,7 +146,7 @@ fn omvc_equals_the_reference_after_one_pass_and_two_for_both_weights() {
         let mut views: Vec<View> = start_views
             .map(|(v, (basis, &total))| {
                 let mut rows = Observed::raw(&data, v);
-                Nonnegative::Clip.apply(&mut rows);
+                Nonnegative::Clip.apply(&mut rows.x);
                 View::new(rows, basis, total)
             })
             .collect();
@@ -160,7 +160,7 @@ fn omvc_equals_the_reference_after_one_pass_and_two_for_both_weights() {
                     |before| before.coefficients.clone(),
                 );
                 let rows: Vec<usize> = rows.collect();
-                let fitted = settings.fit_chunk(&mut views, &rows, start, before).expect("rows");
+                let fitted = settings.fit_chunk(&mut views, &rows, start, before).unwrap();
                 if pass == 1 {
                     found.push(fitted);
                 } else {

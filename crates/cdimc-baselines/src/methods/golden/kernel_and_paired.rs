@@ -3,8 +3,8 @@
 //! numbers.
 
 use super::assert_close;
-use crate::methods::{img::ImgStart, pmvc::PmvcFactors};
-use crate::shared::{kernel_partition::KernelPartition, paired_views::PairedViews};
+use crate::methods::pmvc::PmvcFactors;
+use crate::shared::{kernels::KernelPartition, paired_views::PairedViews};
 use crate::{
     Coefficients, ImcGrmf, Img, Kernel, KernelFilling, KernelScaling, MkkmIk, MkkmIkMkc, Pmvc,
 };
@@ -115,17 +115,17 @@ struct Numbers {
 
 impl Numbers {
     fn array(&self) -> Array2<f64> {
-        Array2::from_shape_vec(self.shape, self.values.clone()).expect("the shape of its values")
+        Array2::from_shape_vec(self.shape, self.values.clone()).unwrap()
     }
 }
 
 fn fixture() -> Fixture {
-    serde_json::from_str(FIXTURE).expect("the fixture as it was written")
+    serde_json::from_str(FIXTURE).unwrap()
 }
 
 fn multi_view(views: &[Numbers], mask: &Numbers) -> MultiView {
-    let mask = ViewMask::new(mask.array().mapv(|x| x == 1.0)).expect("a mask");
-    MultiView::new(views.iter().map(Numbers::array).collect(), mask).expect("views")
+    let mask = ViewMask::new(mask.array().mapv(|x| x == 1.0)).unwrap();
+    MultiView::new(views.iter().map(Numbers::array).collect(), mask).unwrap()
 }
 
 fn paired_views(fixture: &PairedFixture) -> PairedViews {
@@ -169,8 +169,7 @@ fn mkkm_ik_mkc_agrees_with_the_numpy_program() {
 fn mkkm_ik_agrees_with_the_numpy_program() {
     let fixture = fixture().kernels;
     let data = multi_view(&fixture.views, &fixture.mask);
-    let cases: Vec<PartitionCase> =
-        serde_json::from_str(MKKM_IK).expect("the fixture as it was written");
+    let cases: Vec<PartitionCase> = serde_json::from_str(MKKM_IK).unwrap();
     assert_eq!(cases.len(), 3);
     for case in cases {
         let method = MkkmIk { max_iterations: 5, tolerance: 0.0, ..MkkmIk::default() };
@@ -214,10 +213,9 @@ fn img_agrees_with_the_numpy_program_from_both_first_laplacians() {
     let fixture = fixture().paired;
     for case in &fixture.img {
         let laplacian = Some(case.laplacian.array()).filter(|a| a.iter().any(|&x| x != 0.0));
-        let start = ImgStart { representation: case.representation.array(), laplacian };
+        let start = case.representation.array();
         let method = Img { max_iterations: 5, ..Img::default() };
-        let found = method.iterate(&paired_views(&fixture), start, &Silent).unwrap();
-        assert_eq!(found.iterations, 5);
+        let found = method.iterate(&paired_views(&fixture), start, laplacian, &Silent).unwrap();
         let [first, second] = &found.bases;
         let all = [&found.representation, &found.affinity, first, second];
         for (i, (found, expected)) in all.into_iter().zip(&case.result).enumerate() {
@@ -232,9 +230,9 @@ fn img_refuses_a_result_that_is_not_finite() {
     let mut representation = fixture.img[0].representation.array();
     // The last sample has one view, so no basis is fitted to it.
     representation.row_mut(representation.nrows() - 1).fill(f64::NAN);
-    let start = ImgStart { representation, laplacian: None };
     let method = Img { max_iterations: 1, ..Img::default() };
-    let error = method.iterate(&paired_views(&fixture), start, &Silent).unwrap_err();
+    let found = method.iterate(&paired_views(&fixture), representation, None, &Silent);
+    let error = found.unwrap_err();
     assert_eq!(
         error.to_string(),
         "img found nothing usable: iteration 1 left numbers that are not finite"
@@ -247,7 +245,7 @@ fn imc_grmf_agrees_with_the_numpy_program() {
     let case = &fixture.imc_grmf;
     let views = paired_views(&fixture);
     let method = ImcGrmf { neighbors: case.neighbors, max_iterations: 5, ..ImcGrmf::default() };
-    let graphs: Vec<_> = (0..2).map(|v| method.graph(views.view(v)).unwrap()).collect();
+    let graphs: Vec<_> = (0..2).map(|v| method.graph(views.rows[v].view()).unwrap()).collect();
     for (graph, dense) in graphs.iter().zip(&case.graphs) {
         let dense = dense.array();
         for (i, row) in dense.outer_iter().enumerate() {

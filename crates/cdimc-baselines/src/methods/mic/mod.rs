@@ -7,7 +7,7 @@ pub(crate) mod view;
 
 use crate::shared::clusters_of_rows::ReadOut;
 use crate::shared::linear_algebra::uniform;
-use crate::shared::nonnegative::Nonnegative;
+use crate::shared::observed_rows::Nonnegative;
 use crate::shared::refusals::{counts, not_finite};
 use cdimc_core::{
     ClusterError, Clusterer, Fitted, Observer,

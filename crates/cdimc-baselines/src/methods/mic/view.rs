@@ -38,7 +38,7 @@ impl View {
     pub(super) fn new(settings: &Mic, data: &MultiView, view: usize) -> Self {
         let n_samples = data.n_samples();
         let mut observed = Observed::raw(data, view);
-        settings.nonnegative.apply(&mut observed);
+        settings.nonnegative.apply(&mut observed.x);
         let mut mean = observed.mean();
         let Observed { rows: mut order, mut x } = observed;
         let n_observed = order.len();

@@ -7,7 +7,7 @@ pub(crate) mod view;
 
 use crate::shared::clusters_of_rows::ReadOut;
 use crate::shared::linear_algebra::uniform;
-use crate::shared::nonnegative::Nonnegative;
+use crate::shared::observed_rows::Nonnegative;
 use crate::shared::observed_rows::{Observed, scatter_rows};
 use crate::shared::paired_views::stack;
 use crate::shared::refusals::{counts, not_finite};
@@ -108,7 +108,7 @@ impl Omvc {
                 // Prevents sums that overflow.
                 observed.x /= unit_of(observed.x.iter().copied());
             }
-            self.nonnegative.apply(&mut observed);
+            self.nonnegative.apply(&mut observed.x);
             if observed.x.iter().all(|&x| x == 0.0) {
                 continue;
             }

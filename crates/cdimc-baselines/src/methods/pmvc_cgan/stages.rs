@@ -1,7 +1,6 @@
 //! The stages of `PMVC_CGAN`, epoch by epoch.
 
-use super::networks::Networks;
-use super::soft_assignment::{soft_assignment, target_distribution};
+use super::networks::{Networks, soft_assignment, target_distribution};
 use candle_core::{Result as TensorResult, Tensor};
 use cdimc_core::{ClusterError, Curve, Observer};
 use cdimc_data::Seed;
