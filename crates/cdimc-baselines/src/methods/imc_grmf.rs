@@ -89,9 +89,6 @@ struct ViewConstants {
 
 impl ImcGrmf {
     /// Returns the graph W over the rows of a view: symmetric, 0/1, without loops.
-    ///
-    /// # Errors
-    /// If there are fewer than two rows or a coordinate is not finite.
     pub(crate) fn graph(&self, view: ArrayView2<'_, f64>) -> Result<KnnGraph, ClusterError> {
         let rows: Vec<u32> = (0..view.nrows() as u32).collect();
         Ok(KnnGraph::of_view(view, &rows, rows.len(), self.neighbors, Search::Auto)?)
@@ -99,12 +96,6 @@ impl ImcGrmf {
 
     /// Iterates from the representations `start`, `(n_paired + n_single, n_clusters)` each, with one graph per view
     /// over its rows in `views`.
-    ///
-    /// # Errors
-    /// If a singular value decomposition does not converge, or `observer` stops it.
-    ///
-    /// # Panics
-    /// If the shapes disagree.
     pub(crate) fn iterate(
         &self,
         views: &PairedViews,

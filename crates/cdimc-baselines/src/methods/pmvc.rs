@@ -78,12 +78,6 @@ impl PmvcFactors {
 
 impl Pmvc {
     /// Iterates from `start`: first on the paired samples, then on all.
-    ///
-    /// # Errors
-    /// If `observer` stops it.
-    ///
-    /// # Panics
-    /// If `start` does not have the shapes of `views`.
     pub(crate) fn iterate(
         &self,
         views: &PairedViews,

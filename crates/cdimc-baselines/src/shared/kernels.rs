@@ -182,9 +182,6 @@ pub(crate) struct KernelPartition {
 }
 
 /// Returns the views whose kernel is not all 0. A kernel of zeros has no unexplained part and would get all the weight.
-///
-/// # Errors
-/// [`ClusterError::Inapplicable`] if there is no such view.
 pub(crate) fn informative_views(
     method: &'static str,
     blocks: &[Array2<f64>],

@@ -90,9 +90,6 @@ pub(crate) fn entries_mut(a: &mut Array2<f64>) -> &mut [f64] {
 }
 
 /// Returns the inverse of the symmetric positive definite `a`.
-///
-/// # Errors
-/// If `a` is not positive definite.
 pub(crate) fn inverse_positive_definite(
     method: &'static str,
     a: &Array2<f64>,
@@ -116,9 +113,6 @@ pub(crate) fn add_product(
 /// n_leading)`.
 ///
 /// Computes all eigenvectors if the subspace is not small or the iteration does not converge.
-///
-/// # Errors
-/// If an entry is not finite or an iteration does not converge.
 pub(crate) fn leading_eigenvectors(
     method: &'static str,
     a: &Array2<f64>,
@@ -209,9 +203,6 @@ pub(crate) fn nearest_orthonormal(
 
 /// Solves `a` x = `b` for symmetric positive definite `a`. It reads and overwrites the upper triangle of `a`; x
 /// replaces `b`.
-///
-/// # Errors
-/// If `a` is not positive definite.
 pub(crate) fn solve_positive_definite(
     method: &'static str,
     a: &mut Array2<f64>,

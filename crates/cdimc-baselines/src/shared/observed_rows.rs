@@ -116,9 +116,26 @@ impl Nonnegative {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use ndarray::array;
+
+    /// Returns two views of two groups; a quarter of the rows is missing in each.
+    pub(crate) fn two_groups() -> MultiView {
+        let mut views: Vec<Array2<f64>> = (0..2)
+            .map(|v| {
+                Array2::from_shape_fn((40, 4), |(i, j)| {
+                    let near = if i % 2 == j % 2 { 3.0 } else { 0.0 };
+                    near + 0.1 * ((i * 5 + j * 3 + v) % 7) as f64
+                })
+            })
+            .collect();
+        for i in (0..40).step_by(4) {
+            views[0].row_mut(i).fill(f64::NAN);
+            views[1].row_mut(i + 1).fill(f64::NAN);
+        }
+        MultiView::from_nan_rows(views).unwrap()
+    }
 
     #[test]
     fn rows_are_scaled_before_the_mean_fills_the_gaps() {

@@ -70,9 +70,6 @@ impl PairedViews {
     }
 
     /// Checks that `data` can be split for a `method` of exactly two views.
-    ///
-    /// # Errors
-    /// Same as [`PairedViews::check`], and with more than two views.
     pub(crate) fn check_two(method: &'static str, data: &MultiView) -> Result<(), ClusterError> {
         if data.n_views() != 2 {
             let reason = format!("{} views: needs exactly two", data.n_views());

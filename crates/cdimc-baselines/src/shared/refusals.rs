@@ -11,9 +11,6 @@ use std::fmt::Arguments;
 const MAX_COUNT: usize = 10_000;
 
 /// Checks that all counts and the `restarts` of k-means are at least 1, and limits the restarts.
-///
-/// # Errors
-/// [`ClusterError::Setting`] for the first invalid count.
 pub(crate) fn counts(
     counts: &[(&'static str, usize)],
     restarts: usize,
@@ -25,9 +22,6 @@ pub(crate) fn counts(
 }
 
 /// Checks that no count exceeds [`MAX_COUNT`].
-///
-/// # Errors
-/// [`ClusterError::Setting`] for the first count that does.
 pub(crate) fn at_most(counts: &[(&'static str, usize)]) -> Result<(), ClusterError> {
     let check = |&(name, count): &(&'static str, usize)| {
         setting(name, count, "must be at most 10000", |&count| count <= MAX_COUNT)

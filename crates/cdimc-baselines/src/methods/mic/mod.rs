@@ -180,27 +180,14 @@ impl Clusterer for Mic {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    pub(super) fn data() -> MultiView {
-        let mut views: Vec<Array2<f64>> = (0..2)
-            .map(|v| {
-                Array2::from_shape_fn((30, 4 + v), |(i, j)| {
-                    let near = if i % 2 == j % 2 { 3.0 } else { 0.5 };
-                    near + 0.1 * ((i * 5 + j * 3 + v) % 7) as f64
-                })
-            })
-            .collect();
-        for i in (0..30).step_by(4) {
-            views[0].row_mut(i).fill(f64::NAN);
-            views[1].row_mut(i + 1).fill(f64::NAN);
-        }
-        MultiView::from_nan_rows(views).unwrap()
-    }
+    use crate::shared::observed_rows::tests::two_groups;
 
     #[test]
     fn a_view_of_zeros_is_ignored() {
-        let views =
-            vec![Array2::zeros((30, 3)), data().view(0).mapv(|x| if x.is_nan() { 0.0 } else { x })];
+        let views = vec![
+            Array2::zeros((40, 3)),
+            two_groups().view(0).mapv(|x| if x.is_nan() { 0.0 } else { x }),
+        ];
         let data = MultiView::from_nan_rows(views).unwrap();
         let found = Mic::default().cluster(&data, 2, Seed::new(1)).unwrap();
         assert!(found.embedding.unwrap().iter().all(|x| x.is_finite()));
@@ -208,9 +195,9 @@ mod tests {
 
     #[test]
     fn a_sample_without_weight_is_refused_by_number() {
-        let mut observed = data().view(0).mapv(|x| if x.is_nan() { 0.0 } else { x });
+        let mut observed = two_groups().view(0).mapv(|x| if x.is_nan() { 0.0 } else { x });
         observed.row_mut(7).fill(f64::NAN);
-        let views = vec![Array2::zeros((30, 3)), observed];
+        let views = vec![Array2::zeros((40, 3)), observed];
         let data = MultiView::from_nan_rows(views).unwrap();
         let cluster = |missing_weight| {
             Mic { missing_weight, ..Mic::default() }.cluster(&data, 2, Seed::new(1))

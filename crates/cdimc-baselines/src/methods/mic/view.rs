@@ -209,23 +209,20 @@ pub(super) fn consensus_of(views: &[View], factors: &[Factors]) -> Array2<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::data;
     use super::*;
+    use crate::shared::observed_rows::tests::two_groups;
 
     #[test]
     fn gaps_are_treated_as_rows_filled_with_the_mean() {
-        let data = data();
-        let settings = Mic::default();
-        let view = View::new(&settings, &data, 0);
-        let u = Array2::from_shape_fn((30, 2), |(i, j)| ((i * 3 + j * 5) % 7) as f64 / 7.0);
-        let mut filled = Array2::zeros((30, 4));
+        let view = View::new(&Mic::default(), &two_groups(), 0);
+        let u = Array2::from_shape_fn((40, 2), |(i, j)| ((i * 3 + j * 5) % 7) as f64 / 7.0);
+        let mut filled = Array2::zeros((40, 4));
         for (place, &sample) in view.order.iter().enumerate() {
             let from = if place < view.n_observed() { view.x.row(place) } else { view.mean.view() };
             filled.row_mut(sample).assign(&from);
         }
         approx::assert_abs_diff_eq!(filled.sum(), 1.0, epsilon = 1e-12);
-        let start = Factors { u: u.select(Axis(0), &view.order), b: Array2::ones((4, 2)) };
-        let mut factors = start;
+        let mut factors = Factors { u: u.select(Axis(0), &view.order), b: Array2::ones((4, 2)) };
         let keep = |_: &mut [f64], _: f64, cross: &[f64], spread: &[f64], place: usize| {
             let rows = cross.chunks(2).zip(spread.chunks(2));
             for (sample, (cross, spread)) in view.order[place..].iter().zip(rows) {

@@ -256,23 +256,8 @@ impl Clusterer for Omvc {
 mod tests {
     use super::*;
     use crate::shared::linear_algebra::dot;
+    use crate::shared::observed_rows::tests::two_groups;
     use ndarray::array;
-
-    fn data() -> MultiView {
-        let mut views: Vec<Array2<f64>> = (0..2)
-            .map(|v| {
-                Array2::from_shape_fn((40, 4), |(i, j)| {
-                    let near = if i % 2 == j % 2 { 3.0 } else { 0.0 };
-                    near + 0.1 * ((i * 5 + j * 3 + v) % 7) as f64
-                })
-            })
-            .collect();
-        for i in (0..40).step_by(4) {
-            views[0].row_mut(i).fill(f64::NAN);
-            views[1].row_mut(i + 1).fill(f64::NAN);
-        }
-        MultiView::from_nan_rows(views).unwrap()
-    }
 
     #[test]
     fn two_groups_are_found_with_every_nonnegative_transform() {
@@ -280,7 +265,7 @@ mod tests {
             for missing_weight in [MissingWeight::Full, MissingWeight::Presence] {
                 let settings =
                     Omvc { nonnegative, missing_weight, chunk_size: 10, ..Omvc::default() };
-                let found = settings.cluster(&data(), 2, Seed::new(1)).unwrap();
+                let found = settings.cluster(&two_groups(), 2, Seed::new(1)).unwrap();
                 assert!(found.embedding.unwrap().iter().all(|x| x.is_finite()));
                 let same = (0..40).filter(|&i| found.labels[i] == found.labels[i % 2]).count();
                 assert!(same >= 36, "{nonnegative:?}, {missing_weight:?}: {same} of 40");
@@ -290,7 +275,7 @@ mod tests {
 
     #[test]
     fn a_view_that_is_clipped_to_zeros_is_ignored() {
-        let positive = data().view(0).mapv(|x| if x.is_nan() { 1.0 } else { x });
+        let positive = two_groups().view(0).mapv(|x| if x.is_nan() { 1.0 } else { x });
         let negative = Array2::from_shape_fn((40, 3), |(i, j)| -1.0 - ((i + j) % 5) as f64);
         let cluster = |views| {
             let data = MultiView::from_nan_rows(views).unwrap();

@@ -64,9 +64,6 @@ impl Opimc {
     }
 
     /// Alternates centers and labels on one chunk, given per view, then adds it to the sums.
-    ///
-    /// # Errors
-    /// If the centers are not finite.
     pub(crate) fn fit_chunk(
         &self,
         views: &mut [Centers],
@@ -146,11 +143,12 @@ impl Opimc {
         for (view, part) in views.iter_mut().zip(parts) {
             let p = p.select(Axis(0), &part.rows);
             let mut gram = product(p.t(), p.view());
-            let empty: Vec<bool> = gram.diag().iter().map(|&count| count == 0.0).collect();
+            let is_empty = |&j: &usize| gram[[j, j]] == 0.0;
+            let empty: Vec<usize> = (0..gram.nrows()).filter(is_empty).collect();
             gram.diag_mut().mapv_inplace(|x| x + self.alpha);
             let sums = product(p.t(), part.x.view());
             view.centers = product(inverse_positive_definite("opimc", &gram)?.view(), sums.view());
-            for (j, _) in empty.iter().enumerate().filter(|(_, empty)| **empty) {
+            for j in empty {
                 view.centers.row_mut(j).assign(&part.mean);
             }
         }

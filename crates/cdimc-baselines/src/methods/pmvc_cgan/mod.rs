@@ -187,19 +187,7 @@ impl Clusterer for PmvcCgan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cdimc_data::{MissingPattern, SyntheticMap, SyntheticView, SyntheticViews};
-
-    fn data() -> MultiView {
-        let view = |width| SyntheticView { width, map: SyntheticMap::Linear };
-        let recipe = SyntheticViews {
-            n_samples: 90,
-            n_clusters: 3,
-            views: vec![view(9), view(30)],
-            ..SyntheticViews::default()
-        };
-        let mask = MissingPattern::PairedRatio(0.4).mask(90, 2, Seed::new(1)).unwrap();
-        recipe.generate(Seed::new(2)).unwrap().observe(mask).unwrap()
-    }
+    use crate::shared::observed_rows::tests::two_groups;
 
     #[test]
     fn any_number_of_threads_gives_the_same_bits() {
@@ -213,7 +201,7 @@ mod tests {
         for method in [short.clone(), PmvcCgan { batch_size: 1, ..short }] {
             let found = [1, 3].map(|n_threads| {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(n_threads).build().unwrap();
-                pool.install(|| method.cluster(&data(), 3, Seed::new(3)).unwrap())
+                pool.install(|| method.cluster(&two_groups(), 3, Seed::new(3)).unwrap())
             });
             let [one, three] = found.each_ref().map(|found| (&found.labels, &found.embedding));
             assert_eq!(one, three);
