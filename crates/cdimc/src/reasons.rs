@@ -6,7 +6,7 @@ use crate::sample_table::set_text;
 use crate::tables::Joined;
 use cdimc_core::{ClusterError, Clustering};
 use cdimc_data::Seed;
-use cdimc_mixture::{Explanation, FittedMixture, MixtureModel, NextView, TypicalRange};
+use cdimc_mixture::{Explanation, MixtureModel, NextView, TypicalRange};
 use std::fmt::Write;
 
 /// Columns listed for and against the cluster.
@@ -100,32 +100,6 @@ impl NamedModel {
         })?;
         let fitted = mixture.clone().with_samples(&joined.data, which)?;
         let predicted = self.checked(fitted.clustering())?;
-        let has_similar = !ids.is_empty();
-        self.reasons_of(&fitted, &predicted, (joined, which), samples, (seed, has_similar))
-    }
-
-    /// Returns the reasons for the clusters of `samples`, some of the samples of the fit; the errors are those of
-    /// [`Self::reasons`].
-    pub(crate) fn reasons_of_fit(
-        &self,
-        clustering: &Clustering,
-        joined: &Joined,
-        samples: &[usize],
-        seed: Seed,
-    ) -> Result<Vec<Reasons>, ClusterError> {
-        let Some(fitted) = self.fitted_mixture() else { return Ok(Vec::new()) };
-        let which: Vec<usize> = (0..self.views.len()).collect();
-        self.reasons_of(fitted, clustering, (joined, &which), samples, (seed, true))
-    }
-
-    fn reasons_of(
-        &self,
-        fitted: &FittedMixture,
-        predicted: &Clustering,
-        (joined, which): (&Joined, &[usize]),
-        samples: &[usize],
-        (seed, has_similar): (Seed, bool),
-    ) -> Result<Vec<Reasons>, ClusterError> {
         let explained = fitted.explain(&joined.data, which, samples)?;
         let next = fitted.next_views(&joined.data, which, samples, seed);
         let found = samples.iter().zip(explained.iter().zip(&next));
@@ -145,13 +119,17 @@ impl NamedModel {
                 set: predicted
                     .sets
                     .as_ref()
-                    .and_then(|sets| Some((sets[sample].clone(), fitted.model().coverage()?))),
+                    .and_then(|sets| Some((sets[sample].clone(), mixture.coverage()?))),
                 log_odds: explanation.log_odds(),
                 parts,
-                columns: self.columns(fitted.model(), explanation, (joined, which, sample)),
+                columns: self.columns(mixture, explanation, (joined, which, sample)),
                 doubt: explanation.entropy(),
                 next: self.measurements(explanation.entropy(), next),
-                similar: if has_similar { similar(predicted, joined, sample) } else { Vec::new() },
+                similar: if ids.is_empty() {
+                    Vec::new()
+                } else {
+                    similar(&predicted, joined, sample)
+                },
             }
         });
         Ok(reasons.collect())

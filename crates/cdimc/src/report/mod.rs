@@ -111,14 +111,13 @@ impl Report<'_> {
 
     /// Returns the reasons for the clusters of the first doubtful samples; none without a mixture of several clusters.
     fn reasons(&self, doubtful: &[usize]) -> Vec<Reasons> {
-        let listed = &doubtful[..doubtful.len().min(DOUBTFUL)];
-        let Some(model) = self.outcome.model.as_ref().filter(|_| !listed.is_empty()) else {
+        let ids = doubtful.iter().take(DOUBTFUL).map(|&i| self.joined.ids[i].clone());
+        let ids: Vec<String> = ids.collect();
+        let Some(model) = self.outcome.model.as_ref().filter(|_| !ids.is_empty()) else {
             return Vec::new();
         };
-        let seed = Seed::new(SAMPLES_SEED);
-        model
-            .reasons_of_fit(&self.outcome.clustering, self.joined, listed, seed)
-            .unwrap_or_default()
+        let which: Vec<usize> = (0..model.views.len()).collect();
+        model.reasons(self.joined, &which, &ids, Seed::new(SAMPLES_SEED)).unwrap_or_default()
     }
 
     /// Returns the clusters that have samples.
