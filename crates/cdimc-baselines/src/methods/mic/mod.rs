@@ -85,7 +85,8 @@ impl Mic {
         // Coefficients in the caller's order, passed from view to view.
         let mut last: Option<Array2<f64>> = None;
         for cycle in 0..self.cycles {
-            for (v, view) in views.iter().enumerate() {
+            factors.clear();
+            for view in views {
                 observer.step("first factors", cycle, self.cycles, None)?;
                 let mut b = uniform((view.x.ncols(), k), &mut rng);
                 let lengths = (&b * &b).sum_axis(Axis(0)).mapv(f64::sqrt);
@@ -100,11 +101,7 @@ impl Mic {
                 };
                 let found = view.plain_factors(Factors { u, b }, self.initial_sweeps);
                 last = Some(view.restore(&found.u));
-                if cycle == 0 {
-                    factors.push(found);
-                } else {
-                    factors[v] = found;
-                }
+                factors.push(found);
             }
         }
         Ok(factors)
