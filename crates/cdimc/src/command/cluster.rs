@@ -56,6 +56,7 @@ pub(crate) struct Cluster {
     /// Method; only t-mixture and cdimc-net write a model
     #[arg(
         long,
+        long_help = method_help(),
         default_value = DEFAULT_METHOD,
         value_parser = PossibleValuesParser::new(crate::method_names()),
         hide_possible_values = true,
@@ -227,6 +228,12 @@ impl Cluster {
         }
         Ok(settings)
     }
+}
+
+/// Returns the long help of `--method`.
+fn method_help() -> String {
+    let names = crate::method_names().join(", ");
+    format!("Method: {names}; only t-mixture and cdimc-net write a model")
 }
 
 /// Returns the first setting that is `nan` or `inf`. JSON would make it null, which means the default.
