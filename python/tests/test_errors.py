@@ -93,7 +93,7 @@ def test_frames_are_refused_with_their_names(frames):
 @pytest.mark.parametrize(
     "cell, advice",
     [
-        ("<LOD", "all else in columns `v0f1`, `v0f2` is numbers or missing: if it means \"not measured\""),
+        ("<LOD", "all else in columns `v0f1`, `v0f2` is numbers or missing: for a value beyond a limit write a number"),
         ("1,620.8", "`1,620.8` in columns `v0f1`, `v0f2` groups thousands"),
         ("\u22123.2", "`\u22123.2` in columns `v0f1`, `v0f2` has a dash for a minus"),
     ],

@@ -243,7 +243,7 @@ fn files_may_call_their_ids_and_columns_as_they_like() {
     let (done, said) = output_of(&format!("{files}; $CDIMC inspect {views} --drop sex,PatientID"));
     assert!(done && said.contains("3 samples in 2 views"), "{said}");
     let (done, said) = output_of(&format!("{files}; $CDIMC inspect --view a.csv --id patient"));
-    assert!(!done && said.contains("leave the column out with --drop 'sex'"), "{said}");
+    assert!(!done && said.contains("leave it out with --drop 'sex'"), "{said}");
 }
 
 #[test]

@@ -282,14 +282,17 @@ impl CellStyles {
                 .collect();
             let more = texts.len() > MAX_SHOWN_TEXTS
                 || self.columns.iter().any(|column| is_of_numbers(column) && column.has_more);
-            let limit =
-                if texts.iter().any(|text| text.starts_with(['<', '>', '\u{2264}', '\u{2265}'])) {
-                    ", or write a number in place of a value beyond a limit"
-                } else {
-                    ""
-                };
+            let limit = if texts
+                .iter()
+                .any(|text| text.starts_with(['<', '>', '\u{2264}', '\u{2265}']))
+            {
+                "for a value beyond a limit write a number, such as the limit or half of it (as a missing value it would \
+                     get the mean of its column); "
+            } else {
+                ""
+            };
             advice_for_texts.push(format!(
-                "all else in {} is numbers or missing: if it means \"not measured\", add {}{}{limit}",
+                "all else in {} is numbers or missing: {limit}if it means \"not measured\", add {}{}",
                 columns_listed(&columns),
                 options.join(" "),
                 if more { ", and the same for further texts" } else { "" }
@@ -298,12 +301,13 @@ impl CellStyles {
         match self.named(names, is_of_text)[..] {
             [] => {}
             [column] => advice_for_texts.push(format!(
-                "leave the column out with --drop '{}', or name it with --id or --label",
+                "name it with --id if it names the samples, or --label if it has classes; otherwise leave it out with --drop \
+                 '{}'",
                 line_of_names(&[column])
             )),
             ref columns => advice_for_texts.push(format!(
-                "leave the {} columns of text out with --drop '{}', or name one with --id or --label",
-                columns.len(),
+                "name one with --id if it names the samples, or --label if it has classes; leave the other columns of text out \
+                 with --drop '{}'",
                 line_of_names(columns)
             )),
         }

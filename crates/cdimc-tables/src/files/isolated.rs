@@ -36,7 +36,12 @@ struct Request {
 /// Answer of the child; the values of the tables follow.
 #[derive(Serialize, Deserialize)]
 enum Answer {
-    Tables { headers: Vec<TableHeader>, warnings: Vec<String> },
+    Tables {
+        headers: Vec<TableHeader>,
+        warnings: Vec<String>,
+        /// The `missing_values` that occur in the file.
+        occurred: Vec<String>,
+    },
     Problem(String),
 }
 
@@ -86,7 +91,7 @@ pub(crate) fn read(
         // A child that ends early sends its reason as its answer.
         let _ = write_framed(&mut stdin, &header).and_then(|()| stdin.write_all(&bytes));
     });
-    let found = stdout.map(|stdout| read_answer(stdout, limit, source));
+    let found = stdout.map(|stdout| read_answer(stdout, limit, source, options));
     let status = child.wait()?;
     let _ = writer.join();
     match found {
@@ -111,10 +116,14 @@ fn read_answer(
     mut stdout: impl Read,
     limit: u64,
     source: &ViewSource,
+    options: &ReadOptions,
 ) -> std::io::Result<Result<Decoded, String>> {
     let answer = serde_json::from_slice(&read_framed(&mut stdout, limit.saturating_mul(4))?)?;
     let (headers, warnings) = match answer {
-        Answer::Tables { headers, warnings } => (headers, warnings),
+        Answer::Tables { headers, warnings, occurred } => {
+            occurred.iter().for_each(|text| options.occurred.add(text));
+            (headers, warnings)
+        }
         Answer::Problem(problem) => return Ok(Err(problem)),
     };
     let budget = Budget::of_file(0, Some(limit.saturating_mul(2)));
@@ -161,15 +170,21 @@ pub fn serve() -> std::io::Result<()> {
     let head = &bytes[..bytes.len().min(4096)];
     let found = format::reader_of(head, extension.as_deref())
         .and_then(|reader| decode(reader, bytes, &source, &options));
-    write_answer(found, std::io::BufWriter::new(stdout))
+    let mut occurred = options.missing_values.clone();
+    occurred.retain(|text| options.occurred.has(text));
+    write_answer(found, occurred, std::io::BufWriter::new(stdout))
 }
 
-fn write_answer(found: Result<Decoded, Problem>, mut to: impl Write) -> std::io::Result<()> {
+fn write_answer(
+    found: Result<Decoded, Problem>,
+    occurred: Vec<String>,
+    mut to: impl Write,
+) -> std::io::Result<()> {
     let (answer, values): (_, Vec<Matrix>) = match found {
         Err(problem) => (Answer::Problem(problem.to_string()), Vec::new()),
         Ok(Decoded { tables, warnings }) => {
             let (headers, values) = tables.into_iter().map(table_header).unzip();
-            (Answer::Tables { headers, warnings }, values)
+            (Answer::Tables { headers, warnings, occurred }, values)
         }
     };
     write_framed(&mut to, &serde_json::to_vec(&answer)?)?;
@@ -252,7 +267,7 @@ mod tests {
     use ndarray::array;
 
     #[test]
-    fn tables_and_warnings_come_back_from_the_process() {
+    fn tables_warnings_and_used_options_come_back_from_the_process() {
         let source = ViewSource { name: None, path: "a.mat".into(), member: None };
         let table = Table {
             ids: Some(vec!["s".into()]),
@@ -263,8 +278,10 @@ mod tests {
         let mut answer = Vec::new();
         let warnings = vec!["odd".to_owned()];
         let tables = vec![table, other.clone()];
-        write_answer(Ok(Decoded { tables, warnings }), &mut answer).unwrap();
-        let found = read_answer(&answer[..], 1 << 20, &source).unwrap().unwrap();
+        let (occurred, options) = (vec!["k.A.".to_owned()], ReadOptions::default());
+        write_answer(Ok(Decoded { tables, warnings }), occurred, &mut answer).unwrap();
+        let found = read_answer(&answer[..], 1 << 20, &source, &options).unwrap().unwrap();
+        assert!(options.occurred.has("k.A."));
         assert_eq!(found.warnings, ["odd"]);
         assert_eq!(found.tables[0].ids, Some(vec!["s".to_owned()]));
         assert_eq!(found.tables[0].values[[0, 0]], 1.5);

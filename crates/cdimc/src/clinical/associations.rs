@@ -148,7 +148,7 @@ fn of_categories(
         };
         match n {
             0 => String::new(),
-            n => format!("{} {:.0} %", names[shown], 100.0 * counts[shown] as f64 / n as f64),
+            n => format!("{} ({:.0} %)", names[shown], 100.0 * counts[shown] as f64 / n as f64),
         }
     };
     Ok(Outcome {

@@ -19,10 +19,17 @@ pub use associations::{Association, Outcome};
 pub use survival::{ClusterSurvival, Survival, SurvivalColumns};
 
 use crate::statistics::benjamini_hochberg;
-use crate::tables::id_advice;
+use crate::tables::{Joined, id_advice};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 pub(crate) use variables::Variable;
+
+/// Adjusted Rand index from which clusters are largely the categories of a column: halfway from chance to equality.
+const SAME_GROUPS: f64 = 0.5;
+/// Share of equal values beyond which two columns of one name are one column; single cells may have been filled in.
+const NEARLY_ALL: f64 = 0.9;
+/// Ending of the name of a column of whole numbers that is also tested as categories.
+const AS_CATEGORIES: &str = " (as categories)";
 
 /// A clinical table, as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -133,10 +140,34 @@ impl Clinical {
             // Whole numbers may be names of batches, whose order means nothing.
             let codes = variable.as_ref().ok().and_then(Variable::as_codes);
             clinical.variables.push((name.clone(), variable));
-            let name = format!("{name} (as categories)");
+            let name = format!("{name}{AS_CATEGORIES}");
             clinical.variables.extend(codes.map(|codes| (name, Ok(codes))));
         }
         clinical
+    }
+
+    /// Leaves out the columns that were clustered on: their p values would be small for any clusters. Such a column has
+    /// the name of a column of a view and, in nearly all samples, its value.
+    pub(crate) fn leave_out_clustered(&mut self, samples: &Joined) {
+        for (v, (view, features)) in samples.names.iter().zip(&samples.features).enumerate() {
+            let place: HashMap<&str, usize> =
+                features.iter().enumerate().map(|(j, name)| (name.as_str(), j)).collect();
+            let rows = samples.data.mask().observed_rows(v);
+            for (name, variable) in &mut self.variables {
+                let column = name.strip_suffix(AS_CATEGORIES).unwrap_or(name);
+                let (Ok(found), Some(&j)) = (&variable, place.get(column)) else { continue };
+                let values = samples.data.matrix(v).column(j, &rows);
+                let compared: Vec<bool> = (rows.iter().zip(values))
+                    .filter_map(|(&i, value)| Some(found.number(i)? == value))
+                    .collect();
+                let n_equal = compared.iter().filter(|&&is_equal| is_equal).count();
+                if n_equal as f64 > NEARLY_ALL * compared.len() as f64 {
+                    *variable = Err(format!(
+                        "it is a column of the view `{view}`, so the clusters were made of it"
+                    ));
+                }
+            }
+        }
     }
 
     /// Compares clusters in all columns; `labels` has one cluster per sample.
@@ -151,6 +182,16 @@ impl Clinical {
             .iter()
             .map(|(name, variable)| Association::new(name, variable.as_ref(), labels))
             .collect();
+        for association in &associations {
+            let ari = association.outcome.as_ref().ok().and_then(|found| found.ari);
+            if let Some(ari) = ari.filter(|&ari| ari >= SAME_GROUPS) {
+                notes.push(format!(
+                    "the clusters are largely those of `{}` (ARI {ari:.2}): fine if it is a class, a reason for doubt if it \
+                     is a batch, a site or a date",
+                    association.column
+                ));
+            }
+        }
         let mut survival = None;
         if let Some(watched) = &self.watched {
             match watched.compare(labels) {

@@ -102,6 +102,9 @@ pub struct ClusterSurvival {
 /// Unreadable cells are slips if at most one sample in this many has one; more of them mean another coding.
 const MANY_WRONG: usize = 20;
 const EVENT_RULE: &str = "events are 0 or 1, 1 or 2, true or false, yes or no, dead or alive, or such a number before a colon";
+/// A code such as 2 for another event must not become a missing value: its samples would be lost.
+const CURE: &str = "make a column that has 1 for the event and 0 for all others; only where it means \"not known\", add \
+                    --missing-value FILE=VALUE";
 
 /// Coding of a column of events.
 struct Coding {
@@ -194,8 +197,7 @@ impl SurvivalData {
         let n = known().count();
         let is_rare = wrong.len() == 1 || MANY_WRONG * wrong.len() <= n;
         if let Some(first) = wrong.first().filter(|_| n == 0 || !is_rare) {
-            let cure = "where it means \"not known\", add --missing-value";
-            return Err(format!("no survival: {first}; {cure}"));
+            return Err(format!("no survival: {first}; {CURE}"));
         }
         if n == 0 {
             return Err(format!(
@@ -341,8 +343,9 @@ mod tests {
         let line = |cells: &[(&str, &str)]| watched(cells).unwrap_err();
         assert_eq!(
             line(&[("3", "1"), ("-3", "0"), ("-4", "0")]),
-            "no survival: sample `p1`, column `days` = -3: times are numbers of 0 or more; where it \
-             means \"not known\", add --missing-value"
+            "no survival: sample `p1`, column `days` = -3: times are numbers of 0 or more; make a \
+             column that has 1 for the event and 0 for all others; only where it means \"not known\", add --missing-value \
+             FILE=VALUE"
         );
         assert!(line(&[("x", "1")]).contains("`days` = x: times are numbers"));
         assert!(line(&[("3", "Lost")]).contains("`dead` = Lost: events are 0 or 1, 1 or 2, true"));

@@ -89,6 +89,14 @@ impl Variable {
         Self::Categories { names, of }
     }
 
+    /// Returns the value of a sample as a number; `None` if it has none.
+    pub(super) fn number(&self, sample: usize) -> Option<f64> {
+        match self {
+            Self::Numbers(numbers) => numbers[sample],
+            Self::Categories { names, of } => number(&names[of[sample]?]),
+        }
+    }
+
     /// Returns numbers as categories if they are few whole numbers, which may be codes.
     pub(super) fn as_codes(&self) -> Option<Self> {
         let Self::Numbers(numbers) = self else { return None };

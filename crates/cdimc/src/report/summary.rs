@@ -85,10 +85,12 @@ impl Report<'_> {
         line
     }
 
-    /// Returns whether a marker is named on the first screen. If columns were tested, it needs a small q value.
+    /// Returns whether a marker is named on the first screen. Its interval must not include 0, and if columns were tested,
+    /// it needs a small q value.
     fn is_shown(&self, marker: &Marker) -> bool {
-        self.markers.untested.is_some()
-            || marker.test.is_some_and(|test| rounded(test.q) <= LARGEST_Q)
+        let (lower, upper) = marker.contrast.interval;
+        let is_small = marker.test.is_some_and(|test| rounded(test.q) <= LARGEST_Q);
+        lower * upper > 0.0 && (is_small || self.markers.untested.is_some())
     }
 
     /// Returns the large numbers, each with its description.

@@ -2,6 +2,7 @@
 
 use crate::desk::{Desk, VIEWS};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Writes a clinical table: survival and age depend on the true group, and some columns cannot be compared.
@@ -158,7 +159,11 @@ fn barcodes_are_cut_by_the_proposed_pattern_or_an_equivalent_map() {
     let found = record(&desk, "cut");
     assert_eq!(found["n-samples"], 48);
     assert!(found["log-rank"]["p"].as_f64().unwrap() < 1e-6, "{}", found["log-rank"]);
-    assert!(found.get("clinical-notes").is_none());
+    let notes = found["clinical-notes"].as_array().unwrap();
+    assert!(
+        notes.len() == 1 && notes[0].as_str().unwrap().contains("largely those of"),
+        "{notes:?}"
+    );
     assert!(desk.text("cut/associations.csv").contains("\nsubtype,"));
 
     let fails = |rest: &str, expected: &str| {
@@ -219,4 +224,27 @@ fn a_bad_clinical_table_is_one_line_and_the_rest_is_made() {
     // Spreadsheets end in empty rows; these are not samples.
     desk.put("clinic.csv", &format!("{good},,,,,,,\n,,,,,,,\n"));
     desk.succeeds(&format!("cluster {VIEWS} -k 4 -q --clinical clinic.csv -o new"));
+}
+
+#[test]
+fn a_column_of_a_view_is_not_tested_and_one_like_the_clusters_is_named() {
+    let desk = Desk::new();
+    clinic(&desk);
+    let rna = desk.text("rna.csv");
+    let value: BTreeMap<&str, &str> = rna
+        .lines()
+        .map(|row| (row.split(',').next().unwrap(), row.split(',').nth(1).unwrap()))
+        .collect();
+    let mut text = format!("id,{},batch\n", value["id"]);
+    for (id, cluster) in desk.labels("before/labels.csv") {
+        let value = value.get(id.as_str()).unwrap_or(&"");
+        writeln!(text, "{id},{value},plate {cluster}").unwrap();
+    }
+    desk.put("clinic.csv", &text);
+    desk.succeeds(&format!("cluster {VIEWS} --clinical clinic.csv -k 4 -q -o out"));
+    let associations = desk.text("out/associations.csv");
+    let of_rna = associations.lines().find(|line| line.starts_with(value["id"])).unwrap();
+    assert!(of_rna.contains("it is a column of the view `rna`"), "{of_rna}");
+    let notes = record(&desk, "out")["clinical-notes"].to_string();
+    assert!(notes.contains("the clusters are largely those of `batch` (ARI 1.00)"), "{notes}");
 }

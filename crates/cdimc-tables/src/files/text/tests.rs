@@ -195,8 +195,8 @@ fn options_select_missing_values_classes_and_columns() {
     are_refused(
         r"
         id=id columns=c :: id,a,b\nx,1,2\ny,3,4\n :: has none of the columns `c`: --columns has to name
-        id=id :: id,sex,a,b\nx,m,1,2\ny,f,3,4\n :: column `sex`: `m` is not a number; leave the column out with --drop 'sex'
-        id=id :: id,sex,age,stage\nx,m,40,II\n :: column `sex`: `m` is not a number; leave the 2 columns of text out with --drop 'sex,stage'
+        id=id :: id,sex,a,b\nx,m,1,2\ny,f,3,4\n :: column `sex`: `m` is not a number; name it with --id if it names the samples, or --label if it has classes; otherwise leave it out with --drop 'sex'
+        id=id :: id,sex,age,stage\nx,m,40,II\n :: column `sex`: `m` is not a number; name one with --id if it names the samples, or --label if it has classes; leave the other columns of text out with --drop 'sex,stage'
         id=id :: id,a\nx,-\n :: add --missing-value '-'
     ",
     );
@@ -237,7 +237,7 @@ fn numbers_formatted_for_people_get_advice_that_keeps_their_columns() {
         id=id :: id\ta\nx\t\u{2013}5.2\ny\t3\n :: has a dash for a minus
         id=id :: id,a,b\n,mg,%\nx,1,2\ny,3,4\n :: a second header, or a row of units? delete line 2
         id=id :: id,a,b\ng,count,count\nx,1,2\ny,3,4\n :: if it means "not measured", add --missing-value 'count'$
-        id=id :: id,a,b,c\nx,<LOD,2,1\ny,1,[N A],2\nz,3,4,1.5\nw,5,<LOD,7\n :: `<LOD` is not a number; all else in columns `a`, `b` is numbers or missing: if it means "not measured", add --missing-value '<LOD' --missing-value '[N A]'
+        id=id :: id,a,b,c\nx,<LOD,2,1\ny,1,[N A],2\nz,3,4,1.5\nw,5,<LOD,7\n :: `<LOD` is not a number; all else in columns `a`, `b` is numbers or missing: for a value beyond a limit write a number, such as the limit or half of it (as a missing value it would get the mean of its column); if it means "not measured", add --missing-value '<LOD' --missing-value '[N A]'
     "#;
     are_refused(text);
     for [options, text, _] in cases(text) {

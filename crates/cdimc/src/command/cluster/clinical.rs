@@ -2,6 +2,7 @@
 
 use crate::clinical::{Clinical, ClinicalTable, SurvivalColumns};
 use crate::command::input::Input;
+use crate::tables::Joined;
 use anyhow::bail;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -18,8 +19,8 @@ pub(crate) struct ClinicalInput {
 }
 
 impl ClinicalInput {
-    /// Returns the table in the order of `samples`.
-    pub(super) fn read(&self, input: &Input, samples: &[String]) -> anyhow::Result<Clinical> {
+    /// Returns the table in the order of `samples`, without columns that are in their views.
+    pub(super) fn read(&self, input: &Input, samples: &Joined) -> anyhow::Result<Clinical> {
         let table: ClinicalTable = input.clinical(&self.file, self.id.as_deref())?;
         if let Some(columns) = &self.survival {
             for column in [&columns.time, &columns.event] {
@@ -28,7 +29,8 @@ impl ClinicalInput {
                 }
             }
         }
-        let clinical = Clinical::new(&table, self.survival.as_ref(), samples);
+        let mut clinical = Clinical::new(&table, self.survival.as_ref(), &samples.ids);
+        clinical.leave_out_clustered(samples);
         for note in &clinical.notes {
             tracing::warn!("{}: {note}", self.file.display());
         }

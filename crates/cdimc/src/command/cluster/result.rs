@@ -90,8 +90,10 @@ impl Run {
             }
         }
         let report = Path::new(output.shown()).join("report.html");
+        let verdict = Verdict::of(outcome, &markers);
+        verdict.doubts.iter().for_each(|doubt| tracing::warn!("{doubt}"));
         terminal.message(&summary(outcome, self.record.n_samples));
-        for sentence in Verdict::of(outcome, &markers).sentences("in the report") {
+        for sentence in verdict.sentences("in the report") {
             terminal.message(&sentence);
         }
         self.output.finish(&self.record)?;

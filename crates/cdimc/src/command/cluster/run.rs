@@ -46,7 +46,7 @@ impl Run {
     ) -> anyhow::Result<Self> {
         let started = Instant::now();
         let (joined, parts) = read(&input, &configured, seed, terminal)?;
-        let known = clinical.as_ref().map(|clinical| clinical.read(&input, &joined.ids));
+        let known = clinical.as_ref().map(|clinical| clinical.read(&input, &joined));
         let known = known.transpose()?;
         let unused = input.unused();
         unused.iter().for_each(|line| tracing::warn!("{line}"));
@@ -117,7 +117,7 @@ impl Run {
             .with_context(|| format!("{shown}: the settings of the run"))?;
         let (joined, parts) = read(&record.input, &configured, record.seed, terminal)?;
         let clinical = record.clinical.as_ref();
-        let clinical = clinical.map(|clinical| clinical.read(&record.input, &joined.ids));
+        let clinical = clinical.map(|clinical| clinical.read(&record.input, &joined));
         let clinical = clinical.transpose()?;
         record.threads = threads;
         record.escape_formulas = escape_formulas(record.escape_formulas);
