@@ -61,6 +61,7 @@ def as_views(Xs: Views, names: Sequence[str] | None = None) -> list[View]:
     if hasattr(Xs, "mod") and hasattr(Xs, "obsmap"):  # A MuData; observed samples have a row in the modality.
         Xs = dict(Xs.mod)
     if isinstance(Xs, Mapping):
+        _check_numbered({str(name): X for name, X in Xs.items()})
         return [_view(str(name), X) for name, X in Xs.items()]
     if not isinstance(Xs, (list, tuple)):
         raise ValueError(
@@ -74,8 +75,24 @@ def as_views(Xs: Views, names: Sequence[str] | None = None) -> list[View]:
             f"{len(Xs)} views: the model has {len(names)} ({', '.join(names)}); "
             "give None for a view that is not there, or a dict"
         )
-    there = [(name, X) for name, X in zip(names, Xs) if X is not None]
-    return [_view(name, X) for name, X in there]
+    there = {name: X for name, X in zip(names, Xs) if X is not None}
+    _check_numbered(there)
+    return [_view(name, X) for name, X in there.items()]
+
+
+def _check_numbered(Xs: Mapping[str, Any]) -> None:
+    """Refuses frames of different lengths that only number their rows: row i may be another sample in each."""
+    lengths = {
+        name: len(X)
+        for name, X in Xs.items()
+        if type(index := getattr(X, "index", None)).__name__ == "RangeIndex" and (index.start, index.step) == (0, 1)
+    }
+    if len(set(lengths.values())) > 1:
+        counts = ", ".join(f"{name} has {n}" for name, n in lengths.items())
+        raise ValueError(
+            f"rows without names: {counts}; samples are joined by the index: make it the sample names, "
+            "as in frame.set_index(COLUMN)"
+        )
 
 
 def sample_names(Xs: Views) -> list[str]:

@@ -379,3 +379,11 @@ def test_a_note_is_a_warning_that_calls_itself_a_note(quick):
     views[2] = views[2][(np.arange(n) * 7 + np.arange(n) // 3) % n]
     with pytest.warns(cdimc.DoubtfulClustersWarning, match="note: .* too few samples"):
         quick("concat").fit(views)
+
+
+def test_numbered_rows_are_joined_only_if_all_frames_have_as_many(frames):
+    numbered = {name: frame.reset_index(drop=True) for name, frame in frames.items()}
+    with pytest.raises(ValueError, match=r"rows without names: table0 has .*set_index\(COLUMN\)"):
+        cdimc.sample_names(numbered | {"table1": numbered["table1"].iloc[:-1]})
+    equal = {name: frame.iloc[:20] for name, frame in numbered.items()}
+    assert len(cdimc.sample_names(equal)) == 20
