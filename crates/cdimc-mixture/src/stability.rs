@@ -28,8 +28,8 @@ const MAX_PAIR_SAMPLES: usize = 2000;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Stability {
-    /// Mean Jaccard index of each cluster with the most similar cluster of each subsample, in [0, 1]; `None` if no
-    /// subsample has the cluster.
+    /// Mean Jaccard index of each cluster with the most similar cluster of each subsample, in [0, 1]; `None` for a cluster
+    /// of one, and if no subsample has the cluster.
     pub clusters: Vec<Option<f64>>,
     /// Mean share of its cluster that each sample stays with, in [0, 1]; `None` for a cluster of one.
     pub samples: Vec<Option<f64>>,
@@ -115,10 +115,16 @@ impl FittedMixture {
         for Subsample { seen, labels: others, .. } in &found {
             Overlap::of(labels, k, seen, others).add_to(&mut clusters, &mut samples);
         }
+        let mut sizes = vec![0; k];
+        labels.iter().for_each(|&c| sizes[c] += 1);
         let consensus = (n <= MAX_PAIR_SAMPLES).then(|| consensus(n, &found));
         Ok(Stability {
             ambiguous: consensus.as_ref().map(ambiguous),
-            clusters: clusters.iter().map(Mean::value).collect(),
+            clusters: clusters
+                .iter()
+                .zip(sizes)
+                .map(|(mean, n)| mean.value().filter(|_| n > 1))
+                .collect(),
             samples: samples.iter().map(Mean::value).collect(),
             consensus,
             n_subsamples,

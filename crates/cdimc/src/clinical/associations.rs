@@ -200,7 +200,10 @@ mod tests {
             of_categories("smoker", &names, &of, &labels).unwrap()
         };
         let even = test(&|i| i / 3 % 2);
-        assert_eq!((even.test, even.p, even.typical[0].as_str()), ("chi squared", 1.0, "yes (50 %)"));
+        assert_eq!(
+            (even.test, even.p, even.typical[0].as_str()),
+            ("chi squared", 1.0, "yes (50 %)")
+        );
         let rare = test(&|i| usize::from(i < 2));
         assert_eq!(rare.test, "Fisher, exact");
         // Two of sixty, in two of three clusters: chi squared is 30/29.

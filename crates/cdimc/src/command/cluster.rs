@@ -40,7 +40,7 @@ pub(crate) struct Cluster {
         help_heading = "Clusters"
     )]
     clusters: Option<usize>,
-    /// Numbers of clusters to try; from 1 to test for clusters
+    /// Numbers of clusters to try, TO included; from 1 to test for clusters
     #[arg(long, value_name = "FROM..TO", help_heading = "Clusters")]
     k_range: Option<NumberRange>,
     /// Seeds per number of --k-range

@@ -43,7 +43,7 @@ pub(crate) struct Compare {
     /// Seeds of each method
     #[arg(long, default_value_t = 3)]
     repetitions: usize,
-    /// The seed of all randomness
+    /// Seed of all random numbers
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// Threads; all cores by default

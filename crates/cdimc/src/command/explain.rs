@@ -69,7 +69,7 @@ impl Explain {
             "input": self.input, "seed": self.seed, "samples": self.samples,
         }))?;
         if !quiet {
-            note!("{folder}: {} samples explained, {} pages", found.len(), pages.len());
+            note!("{folder}: samples explained: {}, pages: {}", found.len(), pages.len());
         }
         Ok(())
     }

@@ -21,7 +21,8 @@ const ATTEMPTS: u64 = 200;
 pub(crate) struct Mask {
     #[command(flatten)]
     input: Input,
-    /// per-view:0.3, paired:0.5, incomplete:0.3:mem, cells:0.3, per-view:0.1,0.5, blocks:0.3, random-views:2, chain, ring
+    /// Shares of all samples: per-view:0.3 or per-view:0.1,0.5 hides, paired:0.5 keeps complete; or incomplete:0.3:mem,
+    /// cells:0.3, blocks:0.3, random-views:2, chain, ring, complete
     #[arg(long)]
     pattern: String,
     /// The seed of the draw

@@ -98,23 +98,25 @@ pub(super) fn heat_map(report: &Report<'_>) -> Option<(String, String)> {
     {
         drawing.text((at, y + 22.0), Anchor::Middle, 11, &text);
     }
-    drawing.text(
-        (x + 16.0 * steps + 26.0, y + 9.0),
-        Anchor::Start,
-        11,
-        "standard deviations from the mean of all samples",
-    );
-    drawing.cell((x + 450.0, y), (16.0, 10.0), MISSING);
-    drawing.text((x + 472.0, y + 9.0), Anchor::Start, 11, "not measured");
+    let mut at = x + 16.0 * steps + 26.0;
+    let unit = "standard deviations from the mean of all samples";
+    drawing.text((at, y + 9.0), Anchor::Start, 11, unit);
+    at += 20.0 + LETTER * unit.len() as f64;
+    drawing.cell((at, y), (16.0, 10.0), MISSING);
+    drawing.text((at + 22.0, y + 9.0), Anchor::Start, 11, "not measured");
     y += 30.0;
     for (name, entries) in &keys {
         drawing.text((x - 6.0, y + 9.0), Anchor::End, 11, &shortened(name, 30));
         let mut at = x;
         for (text, color) in entries {
-            let text = shortened(text, 16);
+            let text = shortened(text, 30);
+            let width = 26.0 + LETTER * text.chars().count() as f64;
+            if at + width > x + WIDTH {
+                (at, y) = (x, y + 16.0);
+            }
             drawing.cell((at, y), (10.0, 10.0), color);
             drawing.text((at + 14.0, y + 9.0), Anchor::Start, 11, &text);
-            at += 26.0 + 6.2 * text.chars().count() as f64;
+            at += width;
         }
         y += 16.0;
     }
@@ -130,6 +132,8 @@ pub(super) fn heat_map(report: &Report<'_>) -> Option<(String, String)> {
 }
 
 const MISSING: &str = "#8886";
+/// Width of a letter of size 11.
+const LETTER: f64 = 6.2;
 
 /// Returns the columns that differ most, grouped by cluster.
 fn columns(report: &Report<'_>) -> Vec<(usize, usize)> {

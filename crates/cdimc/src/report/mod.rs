@@ -344,11 +344,17 @@ impl Report<'_> {
     }
 
     fn doubtful_section(&self, page: &mut Page, doubtful: &[usize], has_pages: bool) {
-        let Some(confidence) = self.outcome.clustering.confidence.as_deref() else { return };
+        // Margins of methods without probabilities have no limit.
+        let clustering = &self.outcome.clustering;
+        let Some(confidence) =
+            clustering.probabilities.as_ref().and(clustering.confidence.as_deref())
+        else {
+            return;
+        };
         page.section("Doubtful samples");
         if doubtful.is_empty() {
             page.paragraph(&format!(
-                "None: every sample has confidence {DOUBTFUL_CONFIDENCE} or more."
+                "None: every sample has probability {DOUBTFUL_CONFIDENCE} or more."
             ));
             return;
         }
@@ -357,7 +363,7 @@ impl Report<'_> {
             _ => String::new(),
         };
         page.paragraph(&format!(
-            "{} samples have confidence below {DOUBTFUL_CONFIDENCE}{lowest}:",
+            "Samples with probability below {DOUBTFUL_CONFIDENCE}: {}{lowest}.",
             doubtful.len()
         ));
         let sets = self.outcome.clustering.sets.as_deref();
@@ -371,7 +377,7 @@ impl Report<'_> {
             row.extend(sets.map(|sets| set_text(sets[i].iter())));
             row
         });
-        let header = ["sample", "cluster", "confidence", "views", "set"];
+        let header = ["sample", "cluster", "probability", "views", "set"];
         let header = &header[..header.len() - usize::from(sets.is_none())];
         if has_pages {
             page.linked_table(header, rows, SAMPLES_FILE);

@@ -152,7 +152,8 @@ fn a_verdict_counts_every_doubt() {
 
 #[test]
 fn a_page_escapes_names_and_needs_no_network() {
-    let (joined, clustering) = clustered();
+    let (joined, mut clustering) = clustered();
+    clustering.probabilities = Some(Array2::from_elem((6, 2), 0.5));
     let html = html_of("concat", &joined, &clustering);
     assert!(html.contains("&lt;s2&gt;") && !html.contains("<s2>"));
     assert!(html.contains("a&amp;b"));
