@@ -241,15 +241,17 @@ impl Reasons {
         )
     }
 
-    /// Returns the set of clusters in words; empty if the model has no sets.
+    /// Returns the set of clusters in words; empty if no view is missing or the model has no sets.
     pub fn certainty(&self) -> String {
-        self.set.as_ref().map_or_else(String::new, |(set, coverage)| {
-            let set = set_text(set.iter());
-            format!(
-                "With all views it would be in cluster {set}; this is right for about {} % of such samples.",
+        match &self.set {
+            Some((set, coverage)) if !self.next.is_empty() => format!(
+                "With all views it would be in cluster {}: right for about {} % of the samples with as many views, for unsure \
+                 ones less often.",
+                set_text(set.iter()),
                 100.0 * coverage
-            )
-        })
+            ),
+            _ => String::new(),
+        }
     }
 
     /// Returns the log odds in words.
@@ -305,7 +307,10 @@ impl Reasons {
 
     /// Returns the reasons as lines for a terminal.
     pub fn text(&self) -> String {
-        let lines = [self.headline(), self.certainty(), String::new(), self.odds(), String::new()];
+        let mut lines =
+            vec![self.headline(), self.certainty(), String::new(), self.odds(), String::new()];
+        // A complete sample has no second line.
+        lines.dedup();
         let mut text = lines.join("\n");
         let width = self.parts.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
         // Writing to a string cannot fail, here and below.

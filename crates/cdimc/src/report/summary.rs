@@ -36,12 +36,19 @@ impl Report<'_> {
         page.list(self.clusters().take(LINES).map(|cluster| self.in_a_line(cluster)));
         let coverage = self.outcome.model.as_ref().and_then(|model| model.mixture()?.coverage());
         if let (Some(sets), Some(coverage)) = (&self.outcome.clustering.sets, coverage) {
-            page.paragraph(&format!(
-                "{} of {} samples have one likely cluster, the others several (right for about {} %; column `set`).",
-                sets.iter().filter(|set| set.len() == 1).count(),
-                sets.len(),
-                100.0 * coverage
-            ));
+            let mask = self.joined.data.mask();
+            let lacks_view = |i: &usize| mask.n_views_of(*i) < mask.n_views();
+            let incomplete: Vec<usize> = (0..sets.len()).filter(lacks_view).collect();
+            let n_single = incomplete.iter().filter(|&&i| sets[i].len() == 1).count();
+            if !incomplete.is_empty() {
+                page.paragraph(&format!(
+                    "Of {} samples that lack a view, {n_single} have one likely cluster and {} several: column `set`, right for \
+                     about {} % of the samples with as many views.",
+                    incomplete.len(),
+                    incomplete.len() - n_single,
+                    100.0 * coverage
+                ));
+            }
         }
         self.strongest(page);
         let shown = self.joined.data.n_samples();
