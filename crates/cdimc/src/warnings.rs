@@ -128,7 +128,7 @@ impl Sign {
                  shares anything, the clusters come from one view alone, or from chance."
             }
             Self::OwnVariation => {
-                "The clusters do not depend on it. A batch, the purity of a sample or its depth vary like this; consider \
+                "The clusters do not depend on this variation. A batch, the purity of a sample or its depth vary like this; consider \
                  this before you cluster the view alone."
             }
             Self::TooFewSamples => {
@@ -456,8 +456,8 @@ fn sharing(found: &[Option<ViewSharing>], names: &[String]) -> Vec<Warning> {
     let by_itself = beside.map(|&(v, of)| Warning {
         sign: Sign::OwnVariation,
         text: format!(
-            "view `{}` has much variation that no other view shares: {:.1} times as much in one direction as between the \
-             clusters, although it shares {:.2} nats per sample under them",
+            "view `{}` has much variation that no other view shares: {:.1} times as much as between the clusters; through the \
+             clusters it shares {:.2} nats per sample with the other views",
             names[v], of.own_variation, of.shared_information
         ),
     });

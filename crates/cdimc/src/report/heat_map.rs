@@ -101,7 +101,7 @@ pub(super) fn heat_map(report: &Report<'_>) -> Option<(String, String)> {
     let mut at = x + 16.0 * steps + 26.0;
     let unit = "standard deviations from the mean of all samples";
     drawing.text((at, y + 9.0), Anchor::Start, 11, unit);
-    at += 20.0 + LETTER * unit.len() as f64;
+    at += LETTER * unit.len() as f64;
     drawing.cell((at, y), (16.0, 10.0), MISSING);
     drawing.text((at + 22.0, y + 9.0), Anchor::Start, 11, "not measured");
     y += 30.0;
@@ -109,7 +109,7 @@ pub(super) fn heat_map(report: &Report<'_>) -> Option<(String, String)> {
         drawing.text((x - 6.0, y + 9.0), Anchor::End, 11, &shortened(name, 30));
         let mut at = x;
         for (text, color) in entries {
-            let text = shortened(text, 30);
+            let text = shortened(text, 40);
             let width = 26.0 + LETTER * text.chars().count() as f64;
             if at + width > x + WIDTH {
                 (at, y) = (x, y + 16.0);
