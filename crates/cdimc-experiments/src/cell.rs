@@ -32,7 +32,7 @@ pub(crate) struct Cell {
     pub overrides: Vec<String>,
     /// Every setting of the method, defaults included.
     pub settings: Value,
-    /// Those that differ from the defaults.
+    /// Those that differ from the defaults; for CDIMC-net, from the settings of the authors.
     pub changed: Value,
     pub repetition: usize,
     /// The root of all randomness.

@@ -17,7 +17,7 @@ pub(crate) enum Status {
     Scored,
     /// The method does not apply to such data.
     Skipped,
-    /// The method found nothing usable, as it will whenever the cell is run: its numbers left the finite, or all
+    /// The method found nothing usable, as it will whenever the cell is run: its numbers became infinite, or all
     /// samples are in one cluster.
     Unusable,
     /// The method failed or its process died.

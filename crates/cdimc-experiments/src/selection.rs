@@ -11,7 +11,7 @@ pub(crate) struct Selection {
     /// Data set to run on.
     #[arg(long, value_name = "D")]
     pub dataset: Vec<String>,
-    /// Row of the experiment's table, or method: all of its rows, or as it stands where it has none.
+    /// Row of the experiment's table, or a method: all rows of this method; without a row, its default settings.
     #[arg(long, value_name = "M")]
     pub method: Vec<String>,
     /// Missing pattern, such as ring or per-view:0.3.

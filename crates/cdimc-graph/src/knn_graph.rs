@@ -4,7 +4,7 @@ use crate::{GraphError, Search, nearest};
 use ndarray::ArrayView2;
 use serde::{Deserialize, Serialize};
 
-/// Symmetric 0/1 graph without loops over all samples; unobserved samples have no edges.
+/// Undirected, unweighted graph of all samples, without self-loops; unobserved samples have no edges.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KnnGraph {
     /// `n_nodes + 1` row starts in `neighbors`, ascending.

@@ -13,7 +13,7 @@ pub enum Search {
     /// The tree for at least 5000 points and at least 32 points per feature, if four directions hold 99 % of the variance
     /// (always true for up to four features); otherwise all pairs.
     ///
-    /// In all other cases all pairs are faster. The directions come from a sample of the points, at little cost.
+    /// Without these conditions, all pairs are faster than the tree. The directions come from a sample of the points, at little cost.
     /// Every search compares only the first `n_neighbors + 1` of equal points.
     #[default]
     Auto,

@@ -48,9 +48,9 @@ pub(crate) struct Choice {
 const MIN_SHARED_NATS: f64 = 1e-6;
 /// A column with more than this share of the sum of squares dominates the row directions.
 const MAX_COLUMN_SHARE: f64 = 0.5;
-/// From this share of rows of zeros, it matters whether they were measured.
+/// Smallest share of rows of zeros that can exclude `unit`.
 const MIN_ZEROS_SHARE: f64 = 0.02;
-/// A view with more amounts than this hardly has a measured row of zeros.
+/// In a view with more columns of amounts than this, a row of zeros counts as not measured.
 const MAX_MEASURED_COLUMNS: usize = 20;
 
 /// Chooses coordinates and prior: the kind of `settings`, or the kind with the most shared information.

@@ -33,7 +33,7 @@ pub struct Explanation {
     pub other: usize,
     /// Calibrated probabilities of all clusters.
     pub probabilities: Vec<f64>,
-    /// Part of the sizes of the two clusters.
+    /// Part that comes from the sizes of the two clusters.
     pub sizes: f64,
     /// Parts of the views that the sample has.
     pub views: Vec<ViewReasons>,
@@ -57,7 +57,7 @@ impl Explanation {
 pub struct ViewReasons {
     /// View of the model.
     pub view: usize,
-    /// Part that a row of column means would have.
+    /// Part of a sample whose values are the column means.
     pub average: f64,
     /// Part of each column, through the difference of its value from the mean, `(n_features)`.
     pub columns: Vec<f64>,

@@ -17,7 +17,7 @@ pub(crate) fn halves(
     seed: Seed,
 ) -> Result<Option<Halves>, ClusterError> {
     let mut rng = seed.stream("halves").rng();
-    let (mut views, mut observed, mut half_profiles) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut views, mut view_of, mut half_profiles) = (Vec::new(), Vec::new(), Vec::new());
     for (v, profiles) in profiles.iter().enumerate() {
         let x = data.matrix(v);
         let varies = |&j: &usize| !profiles[j].is_constant();
@@ -30,15 +30,15 @@ pub(crate) fn halves(
         for half in [one, other] {
             if !half.is_empty() {
                 views.push(x.select_columns(half));
-                observed.push(v);
+                view_of.push(v);
                 half_profiles.push(half.iter().map(|&j| profiles[j]).collect());
             }
         }
     }
-    if views.len() < 2 || observed.windows(2).all(|pair| pair[0] != pair[1]) {
+    if views.len() < 2 || view_of.windows(2).all(|pair| pair[0] != pair[1]) {
         return Ok(None);
     }
-    let of_half = |(i, half): (usize, usize)| data.mask().is_observed(i, observed[half]);
+    let of_half = |(i, half): (usize, usize)| data.mask().is_observed(i, view_of[half]);
     let mask = ViewMask::new(Array2::from_shape_fn((data.n_samples(), views.len()), of_half))?;
     Ok(Some((MultiView::new(views, mask)?, half_profiles)))
 }

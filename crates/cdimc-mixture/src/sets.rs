@@ -33,8 +33,8 @@ pub(crate) struct Hiding<'a> {
 }
 
 impl Hiding<'_> {
-    /// Returns for samples with 1, 2, ... views, up to one less than all, the largest probability that the clusters ahead
-    /// of a member of the set have together; `None` if too few samples have several views.
+    /// Returns for samples with 1, 2, ... views, up to one less than all, a limit: a cluster is in the set if the
+    /// more probable clusters have together at most this probability; `None` if too few samples have several views.
     ///
     /// Samples with the most views are known: complete ones have the cluster of all views, others their probabilities.
     /// Views of them are hidden as in the samples with fewer views, and EM continues, because samples of a fit are closer
@@ -56,9 +56,10 @@ impl Hiding<'_> {
         let limit = |n: usize| {
             let mut rng = self.seed.stream("sets").nth(n as u64).rng();
             let patterns: Vec<&Vec<usize>> = views.iter().filter(|of| of.len() == n).collect();
-            let kept = |&i: &usize| Some((i, kept(&views[i], &patterns, n, &mut rng)?));
-            let kept: Vec<(usize, Vec<usize>)> = known.iter().filter_map(kept).collect();
-            let folds = kept.chunks(kept.len().div_ceil(FOLDS).max(1));
+            let with_kept_views = |&i: &usize| Some((i, kept(&views[i], &patterns, n, &mut rng)?));
+            let hidden: Vec<(usize, Vec<usize>)> =
+                known.iter().filter_map(with_kept_views).collect();
+            let folds = hidden.chunks(hidden.len().div_ceil(FOLDS).max(1));
             quantile(folds.flat_map(|fold| self.scores(&part, fold, views)).collect(), coverage)
         };
         let mut limits = (1..most).map(limit).collect::<Option<Vec<f64>>>()?;

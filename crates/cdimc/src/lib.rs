@@ -2,8 +2,8 @@
 Clustering of incomplete multi-view data: everything a user needs from one crate.
 
 [`method`] gives any method of the workspace by name, CDIMC-net and those it is compared with;
-[`tables`] reads a user's own files into the views that methods work on; a [`NamedModel`] is a trained
-network with the names of its views and columns. The crates of the workspace are here as
+[`tables`] reads a user's own files into the views that methods work on; a [`NamedModel`] is a model of any
+method with the names of its views and columns. The library crates of the workspace are here as
 modules, and what most programs need is in the [`prelude`].
 
 ```
