@@ -1,27 +1,4 @@
-/*!
-Reads a user's files, one table per view, and joins them by id.
-
-The command line names a view as `[NAME=]PATH[#MEMBER]`. MEMBER selects one array of a file that holds several; without
-it, every matrix of the file is a view.
-
-Sizes that a file declares are checked against its content and against a memory budget. Parquet, Arrow and HDF5 are
-decoded by third-party crates, either with panics caught or in a separate process ([`ReadOptions::decoder`]).
-
-```
-use cdimc_tables::{ReadOptions, join, read_views};
-let folder = tempfile::tempdir()?;
-let path = |name: &str| folder.path().join(name).display().to_string();
-std::fs::write(path("rna.csv"), "id,a,b\nx,1,2\ny,3,5\n")?;
-std::fs::write(path("protein.csv"), "id,c\ny,0.5\nz,0.1\n")?;
-let options = ReadOptions { id: Some("id".into()), ..ReadOptions::default() };
-let mut tables = read_views(&path("rna.csv").parse()?, &options)?;
-tables.extend(read_views(&path("protein.csv").parse()?, &options)?);
-let joined = join(tables, false)?;
-assert_eq!(joined.ids, ["x", "y", "z"]);
-assert!(!joined.data.mask().is_observed(0, 1));
-# Ok::<(), Box<dyn std::error::Error>>(())
-```
-*/
+#![doc = include_str!("../README.md")]
 
 mod checks;
 mod error;
