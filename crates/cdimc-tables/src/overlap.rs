@@ -14,6 +14,9 @@ const MIN_PREFIX_LENGTH: usize = 4;
 /// Barcodes are not longer; the limit bounds the time for ids that are sequences.
 const MAX_PREFIX_LENGTH: usize = 64;
 
+/// A spelling of an id in which ids are compared.
+type Form = fn(&str) -> String;
+
 /// Returns a line for each table that shares few ids with the others, or whose ids differ from theirs in spelling only.
 pub(crate) fn warnings(tables: &[Table]) -> Vec<String> {
     let overlaps = (0..tables.len()).filter_map(|t| IdOverlap::of(tables, t));
@@ -58,7 +61,7 @@ impl<'a> Side<'a> {
     }
 
     /// Maps each form to its id, or to `None` if several ids have that form.
-    fn by_form(&self, form: fn(&str) -> String) -> HashMap<String, Option<&'a str>> {
+    fn by_form(&self, form: Form) -> HashMap<String, Option<&'a str>> {
         let mut of_form = HashMap::with_capacity(self.ids.len());
         for &id in &self.ids {
             of_form.entry(form(id)).and_modify(|one| *one = None).or_insert(Some(id));
@@ -148,8 +151,7 @@ impl<'a> IdOverlap<'a> {
         };
         turned
             .or_else(|| writing().filter(|found| !found.is_empty()))
-            .or_else(|| self.prefix_advice())
-            .or_else(|| self.affix_advice())
+            .or_else(|| if self.shares_few() { self.pattern_advice() } else { None })
     }
 
     /// Checks whether the columns of one table are named like the rows of another.
@@ -167,11 +169,15 @@ impl<'a> IdOverlap<'a> {
         ))
     }
 
+    /// Returns a pattern that makes ids agree with other tables.
+    fn pattern_advice(&self) -> Option<String> {
+        self.prefix_advice()
+            .or_else(|| self.cores_without_affixes(true))
+            .or_else(|| self.cores_without_affixes(false))
+    }
+
     /// Returns the prefix length that makes ids agree with other tables.
     fn prefix_advice(&self) -> Option<String> {
-        if !self.shares_few() {
-            return None;
-        }
         let others: Vec<&[&str]> = self.others.iter().map(|other| other.ids.as_slice()).collect();
         let (length, shared) = shared_prefix(&self.own.ids, &others)?;
         let of = self.own.ids.len();
@@ -181,13 +187,6 @@ impl<'a> IdOverlap<'a> {
     }
 
     /// Returns the prefixes and suffixes that only some tables have.
-    fn affix_advice(&self) -> Option<String> {
-        if !self.shares_few() {
-            return None;
-        }
-        self.cores_without_affixes(true).or_else(|| self.cores_without_affixes(false))
-    }
-
     fn cores_without_affixes(&self, whole_parts: bool) -> Option<String> {
         let sides = || std::iter::once(&self.own).chain(&self.others);
         let (mut prefixes, mut suffixes): (Vec<&str>, Vec<&str>) =
@@ -230,12 +229,10 @@ impl<'a> IdOverlap<'a> {
     /// ignored only where that makes many ids agree.
     fn spelling_advice(&self) -> Option<String> {
         let least = MIN_SHARED_SHARE * self.own.ids.len() as f64;
-        let pairs = Some(self.same_form(plain_spelling)).filter(|pairs| !pairs.is_empty());
-        let pairs =
-            pairs.or_else(|| Some(self.same_form(without_copy)).filter(|pairs| !pairs.is_empty()));
-        let pairs = pairs.or_else(|| {
-            Some(self.same_form(bare))
-                .filter(|pairs| !pairs.is_empty() && pairs.len() as f64 >= least)
+        let forms: [(Form, f64); 3] = [(plain_spelling, 0.0), (without_copy, 0.0), (bare, least)];
+        let pairs = forms.iter().find_map(|&(form, least)| {
+            let pairs = self.same_form(form);
+            (!pairs.is_empty() && pairs.len() as f64 >= least).then_some(pairs)
         })?;
         let shown = |(own, other): &(&str, &str)| {
             format!("`{}` and `{}`", escape_invisible(own), escape_invisible(other))
@@ -246,7 +243,7 @@ impl<'a> IdOverlap<'a> {
     }
 
     /// Pairs each unshared id with the id of another table that has the same form.
-    fn same_form(&self, form: fn(&str) -> String) -> Vec<(&'a str, &'a str)> {
+    fn same_form(&self, form: Form) -> Vec<(&'a str, &'a str)> {
         if self.unshared().next().is_none() {
             return Vec::new();
         }
@@ -295,7 +292,8 @@ fn shared_prefix(own: &[&str], others: &[&[&str]]) -> Option<(usize, usize)> {
         all().all(|id| id.chars().nth(length).is_none_or(|next| !next.is_alphanumeric()))
     };
     let names = |ids: &[&str], length: usize| -> Option<HashSet<String>> {
-        let names: HashSet<String> = ids.iter().map(|id| prefix_of(id, length)).collect();
+        let names: HashSet<String> =
+            ids.iter().map(|id| id.chars().take(length).collect()).collect();
         (names.len() == ids.len()).then_some(names)
     };
     let longest = own.iter().map(|id| id.chars().count()).max()?;
@@ -309,11 +307,6 @@ fn shared_prefix(own: &[&str], others: &[&[&str]]) -> Option<(usize, usize)> {
     let best = (MIN_PREFIX_LENGTH..=longest.min(MAX_PREFIX_LENGTH)).filter_map(candidate).rev();
     let (shared, _, length) = best.max_by_key(|&(shared, ends, _)| (shared, ends))?;
     (2 * shared >= own.len()).then_some((length, shared))
-}
-
-/// Returns the first `length` characters of an id.
-fn prefix_of(id: &str, length: usize) -> String {
-    id.chars().take(length).collect()
 }
 
 /// Escapes a name for use in a regular expression.
@@ -432,10 +425,7 @@ mod tests {
     fn tables_that_share_enough_ids_get_no_warning() {
         assert!(warnings(&[table("a", &["x", "y"]), table("b", &["y", "z"])]).is_empty());
         assert!(warnings(&[table("a", &["x"])]).is_empty());
-    }
-
-    #[test]
-    fn numbered_columns_are_no_finding_where_rows_agree() {
+        // Numbered columns look like numbered rows.
         let counted = |name: &str| {
             let features = vec!["0".into(), "1".into()];
             Table { features, ..table(name, &["0", "1"]) }
@@ -444,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn two_tables_with_samples_in_columns_are_reported_once() {
+    fn samples_in_columns_are_reported_once() {
         let genes = |name: &str| {
             let features = vec!["p1".into(), "p2".into()];
             Table { features, ..table(name, &["brca1", "tp53"]) }
@@ -455,17 +445,8 @@ mod tests {
             line.contains("the columns of rna.csv are named like the rows of clinic.csv"),
             "{line}"
         );
-    }
-
-    #[test]
-    fn samples_in_columns_are_reported() {
-        let mut genes = table("genes", &["brca1", "tp53", "egfr"]);
-        genes.features = vec!["p1".into(), "p2".into()];
-        let message = describe_disjoint_ids(&[genes, table("b", &["p1", "p2"])]);
-        assert!(
-            message.contains("the columns of genes.csv are named like the rows of b.csv"),
-            "{message}"
-        );
+        let message = describe_disjoint_ids(&[genes("rna"), table("b", &["p1", "p2"])]);
+        assert!(message.contains("the columns of rna.csv are named like the rows of b.csv"));
     }
 
     #[test]
