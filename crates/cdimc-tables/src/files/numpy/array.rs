@@ -28,8 +28,7 @@ pub(super) fn opened(bytes: &[u8]) -> Result<NpyFile<&[u8]>, Problem> {
         deepest = deepest.max(depth);
     }
     if deepest > MAX_BRACKET_DEPTH {
-        let reason = format!("brackets {deepest} deep in its header");
-        return Err(Problem::Damaged { format: "NumPy array", reason });
+        return Err(damaged("NumPy array", &format!("brackets {deepest} deep in its header")));
     }
     NpyFile::new(bytes).map_err(|e| damaged("NumPy array", &e))
 }
@@ -47,11 +46,8 @@ pub(super) fn content(
     let order = file.order();
     let kind = element.to_string();
     let (type_char, size) = (element.type_char(), element.size_field());
-    match (shape.len(), type_char) {
-        (1 | 2, _) => {}
-        (dimensions, _) => {
-            return Err(Problem::NotAMatrix { name: name.to_owned(), dimensions });
-        }
+    if !matches!(shape.len(), 1 | 2) {
+        return Err(Problem::NotAMatrix { name: name.to_owned(), dimensions: shape.len() });
     }
     let is_vector = is_vector || shape.len() == 1;
     if matches!(type_char, TypeChar::UnicodeStr | TypeChar::ByteStr) {
@@ -70,8 +66,7 @@ pub(super) fn content(
         [n_rows, n_columns] if !is_vector => (n_rows, n_columns).set_f(order == Order::Fortran),
         _ => return Ok(words(&numbers)),
     };
-    let matrix = Array2::from_shape_vec(shape, numbers)
-        .map_err(|error| Problem::Damaged { format: "NumPy array", reason: error.to_string() })?;
+    let matrix = Array2::from_shape_vec(shape, numbers).map_err(|e| damaged("NumPy array", &e))?;
     Ok(Content::Matrix(matrix.as_standard_layout().into_owned()))
 }
 
@@ -104,7 +99,7 @@ pub(super) fn claimed_shape(
             // Accepting it would lose rows or a second array.
             let than = if claimed.is_some_and(|n| n < n_bytes) { "less" } else { "more" };
             let reason = format!("it claims shape {shape:?}, {than} than its {n_bytes} bytes hold");
-            return Err(Problem::Damaged { format: "NumPy array", reason });
+            return Err(damaged("NumPy array", &reason));
         }
     }
     budget.values(&shape)?;
@@ -151,6 +146,6 @@ fn widened<T: npyz::Deserialize + Into<f64>>(file: NpyFile<&[u8]>) -> Result<Vec
     Ok(values::<T>(file)?.into_iter().map(Into::into).collect())
 }
 
-pub(super) fn damaged(format: &'static str, error: &std::io::Error) -> Problem {
-    Problem::Damaged { format, reason: error.to_string() }
+pub(super) fn damaged(format: &'static str, reason: &impl ToString) -> Problem {
+    Problem::Damaged { format, reason: reason.to_string() }
 }

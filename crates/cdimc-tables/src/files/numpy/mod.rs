@@ -130,7 +130,7 @@ fn sparse(archive: &mut Archive<'_>, name: &str, budget: &Budget) -> Result<Spar
             "a sparse matrix of format `{format}`, while `csr` and `csc` are read: save it with \
              scipy.sparse.save_npz(FILE, X.tocsr())"
         );
-        return Err(Problem::Damaged { format: "NumPy archive", reason });
+        return Err(damaged("NumPy archive", &reason));
     }
     let mut vector = |part: &str| -> Result<Vec<f64>, Problem> {
         let bytes = member(archive, part, budget)?;
@@ -152,7 +152,7 @@ fn sparse(archive: &mut Archive<'_>, name: &str, budget: &Budget) -> Result<Spar
 
 /// Checks that member names are unique and agree with the directory, and that the directory ends with the last of them.
 fn check_names(archive: &mut Archive<'_>, bytes: &[u8]) -> Result<(), Problem> {
-    let flaw = |reason: String| Problem::Damaged { format: "NumPy archive", reason };
+    let flaw = |reason: String| damaged("NumPy archive", &reason);
     let zip = archive.zip_archive();
     let mut seen = std::collections::HashSet::new();
     let n_members = zip.len();
@@ -189,9 +189,8 @@ fn check_names(archive: &mut Archive<'_>, bytes: &[u8]) -> Result<(), Problem> {
 
 /// Returns all bytes of an array in an archive, so that its checksum is compared.
 fn member(archive: &mut Archive<'_>, name: &str, budget: &Budget) -> Result<Vec<u8>, Problem> {
-    let flaw = |reason: &dyn std::fmt::Display| Problem::Damaged {
-        format: "NumPy archive",
-        reason: format!("member `{name}`: {reason}"),
+    let flaw = |reason: &dyn std::fmt::Display| {
+        damaged("NumPy archive", &format!("member `{name}`: {reason}"))
     };
     let file_name = npyz::npz::file_name_from_array_name(name);
     let entry = archive.zip_archive().by_name(&file_name).map_err(|e| flaw(&e))?;
