@@ -35,7 +35,7 @@ fn read(
     let names = Hdf5File::names(&root)?;
     let has = |name: &str| names.iter().any(|there| there == name);
     // MATLAB's variables may have any name, even one of another convention.
-    if MatFile::is_version73(&file) {
+    if matlab::is_matlab(&root) {
         let file = MatFile::of_hdf5(&source.path, &file).map_err(|e| matlab::damaged(&e))?;
         return matlab::read(&file, source, options);
     }

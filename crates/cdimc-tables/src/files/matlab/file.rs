@@ -2,8 +2,7 @@
 //!
 //! Source: "MAT-File Format", The `MathWorks`, level 5; version 7.3 is HDF5.
 
-use super::value::MatValue;
-use super::{parse, version73};
+use super::{MatValue, parse, version73};
 use crate::error::{DatasetError, Flaw};
 use crate::files::Budget;
 use crate::files::hdf5_file::{Hdf5File, is_hdf5};
@@ -48,9 +47,6 @@ impl MatFile {
     }
 
     /// Same as [`MatFile::parse`], with a given memory budget.
-    ///
-    /// # Errors
-    /// Same as [`MatFile::parse`], or if the budget is exceeded.
     pub(crate) fn parse_within(
         path: impl Into<PathBuf>,
         bytes: &[u8],
@@ -69,9 +65,6 @@ impl MatFile {
     }
 
     /// Reads the variables of an HDF5 file (version 7.3).
-    ///
-    /// # Errors
-    /// Same as [`MatFile::parse`].
     pub(crate) fn of_hdf5(path: impl Into<PathBuf>, file: &Hdf5File) -> Result<Self, DatasetError> {
         let path = path.into();
         match version73::variables(file) {
@@ -80,20 +73,12 @@ impl MatFile {
         }
     }
 
-    /// Returns whether an HDF5 file was written by MATLAB 7.3.
-    pub(crate) fn is_version73(file: &Hdf5File) -> bool {
-        version73::is_matlab(&file.root())
-    }
-
     /// Returns the names of the variables, in the order of the file.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.variables.iter().map(|(name, _)| name.as_str())
     }
 
     /// Returns the variable `name`.
-    ///
-    /// # Errors
-    /// If there is none; the message lists the existing ones.
     pub(crate) fn variable(&self, name: &str) -> Result<&MatValue, DatasetError> {
         let found = self.variables.iter().find(|(n, _)| n == name);
         found.map(|(_, value)| value).ok_or_else(|| {
@@ -122,9 +107,6 @@ impl MatFile {
     }
 
     /// Same as [`MatFile::matrices`], but keeps sparse matrices sparse.
-    ///
-    /// # Errors
-    /// Same as [`MatFile::matrices`].
     pub(crate) fn values(&self, name: &str) -> Result<Vec<Matrix>, DatasetError> {
         let matrix = |value: &MatValue, cell| match value {
             MatValue::Sparse(matrix) => Ok(matrix.clone()),
@@ -147,9 +129,6 @@ impl MatFile {
     }
 
     /// Same as [`MatFile::matrix`] or [`MatFile::cell`] without a copy, in MATLAB's layout.
-    ///
-    /// # Errors
-    /// If there is no such variable or cell, or it is not a numeric matrix.
     pub(crate) fn view(
         &self,
         name: &str,

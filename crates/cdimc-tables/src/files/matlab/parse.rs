@@ -1,6 +1,6 @@
 //! Parses level 5 MAT files: tagged elements, some compressed, with arrays inside.
 
-use super::value::{FIRST_INEXACT, MAX_DEPTH, MatValue};
+use super::{FIRST_INEXACT, MAX_DEPTH, MatValue};
 use crate::files::Budget;
 use crate::files::gzip::MAX_EXPANSION;
 use crate::files::sparse::Compressed;

@@ -1,6 +1,6 @@
 //! Reads MATLAB 7.3 files: HDF5 with MATLAB's class names.
 
-use super::value::{FIRST_INEXACT, MAX_DEPTH, MatValue};
+use super::{FIRST_INEXACT, MAX_DEPTH, MatValue};
 use crate::error::Flaw;
 use crate::files::hdf5_file::{DType, Dataset, Group, Hdf5File, Object, text};
 
@@ -28,7 +28,7 @@ pub(super) fn variables(file: &Hdf5File) -> Result<Vec<(String, MatValue)>, Flaw
 }
 
 /// Returns whether the file with this root follows MATLAB's conventions.
-pub(super) fn is_matlab(root: &Group) -> bool {
+pub(crate) fn is_matlab(root: &Group) -> bool {
     let named = |name: &String| match (root.dataset(name), root.group(name)) {
         (Ok(dataset), _) => dataset.attrs().is_ok_and(|a| a.contains_key("MATLAB_class")),
         (_, Ok(group)) => {
