@@ -144,21 +144,6 @@ impl From<String> for Problem {
     }
 }
 
-#[cfg(feature = "files")]
-impl Problem {
-    /// Returns the error for a row that does not have `expected` cells.
-    pub(crate) fn ragged(
-        row: usize,
-        line: u64,
-        expected: usize,
-        cells: &csv::StringRecord,
-    ) -> Self {
-        let begin = cells.iter().find(|cell| !cell.is_empty()).unwrap_or_default();
-        let begin = begin.chars().take(60).collect();
-        Self::Ragged { row, line, expected, found: cells.len(), begin }
-    }
-}
-
 /// Reason why a data set cannot be used; every message names the file or the data set.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -201,9 +186,12 @@ fn escaped(text: &str) -> String {
 
 /// Returns the first names of a list for a one-line message.
 pub(crate) fn listed(names: impl IntoIterator<Item: AsRef<str>>) -> String {
-    const MAX_SHOWN: usize = 8;
+    listed_up_to(8, names)
+}
+
+pub(crate) fn listed_up_to(n_shown: usize, names: impl IntoIterator<Item: AsRef<str>>) -> String {
     let mut names = names.into_iter();
-    let shown = names.by_ref().take(MAX_SHOWN).map(|name| format!("`{}`", name.as_ref()));
+    let shown = names.by_ref().take(n_shown).map(|name| format!("`{}`", name.as_ref()));
     let shown: Vec<String> = shown.collect();
     match names.count() {
         0 if shown.is_empty() => "none".into(),

@@ -2,6 +2,7 @@
 
 use super::MIN_ROWS;
 use crate::Table;
+use crate::error::listed_up_to;
 use crate::option_names::line_of_names;
 use std::collections::HashMap;
 
@@ -247,11 +248,11 @@ impl CellStyles {
             let columns = self.named(names, |column| looks(column, look));
             let mut texts = self.columns.iter().flat_map(|column| &column.texts);
             if let Some(text) = texts.find(|text| TextKind::of(text) == look) {
-                let example = text.replacen(',', ".", 1);
-                let example = if look == TextKind::DecimalComma {
-                    format!(", as in `{example}`")
-                } else {
-                    String::new()
+                let example = match look {
+                    TextKind::DecimalComma => {
+                        format!(", as in `{}`", text.replacen(',', ".", 1))
+                    }
+                    _ => String::new(),
                 };
                 advice_for_texts
                     .push(format!("`{text}` in {} {advice}{example}", columns_listed(&columns)));
@@ -375,13 +376,7 @@ pub(super) fn lost_thousands(table: &Table) -> Option<String> {
 
 fn columns_listed(names: &[&str]) -> String {
     let columns = if names.len() == 1 { "column" } else { "columns" };
-    let shown: Vec<String> =
-        names.iter().take(MAX_SHOWN_COLUMNS).map(|name| format!("`{name}`")).collect();
-    let more = match names.len().saturating_sub(MAX_SHOWN_COLUMNS) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    format!("{columns} {}{more}", shown.join(", "))
+    format!("{columns} {}", listed_up_to(MAX_SHOWN_COLUMNS, names))
 }
 
 #[cfg(test)]

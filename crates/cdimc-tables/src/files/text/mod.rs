@@ -132,6 +132,22 @@ fn header_ends_in_separator(header: &csv::StringRecord, row: &csv::StringRecord)
     header.len() == row.len() + 1 && row.len() > 1 && header.iter().next_back() == Some("")
 }
 
+/// Checks that a row has `expected` cells; a separator may end it.
+fn check_length(
+    row: usize,
+    line: u64,
+    expected: usize,
+    cells: &csv::StringRecord,
+) -> Result<(), Problem> {
+    let found = cells.len();
+    if found == expected || (found == expected + 1 && cells[expected].is_empty()) {
+        return Ok(());
+    }
+    let begin = cells.iter().find(|cell| !cell.is_empty()).unwrap_or_default();
+    let begin = begin.chars().take(60).collect();
+    Err(Problem::Ragged { row, line, expected, found, begin })
+}
+
 /// Role of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {

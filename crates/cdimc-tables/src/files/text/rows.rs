@@ -1,6 +1,6 @@
 //! Reads the rows below the header.
 
-use super::{Columns, Role};
+use super::{Columns, Role, check_length};
 use crate::checks::CellStyles;
 use crate::error::Problem;
 use crate::files::{Budget, ReadOptions, is_missing};
@@ -63,11 +63,7 @@ impl<'a> Rows<'a> {
         if self.count == 1 {
             self.first_line = line;
         }
-        let (expected, found) = (names.len(), record.len());
-        // A separator may end the row.
-        if found != expected && !(found == expected + 1 && record[expected].is_empty()) {
-            return Err(Problem::ragged(self.count, line, expected, record));
-        }
+        check_length(self.count, line, names.len(), record)?;
         budget.values(&[self.n_features])?;
         self.unnamed_hold |= unnamed.iter().any(|&column| !record[column].is_empty());
         for ((column, text), &role) in record.iter().enumerate().zip(roles) {

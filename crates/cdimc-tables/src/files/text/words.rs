@@ -1,7 +1,8 @@
 //! Reads tables of text, such as clinical tables.
 
 use super::{
-    Records, TEXT, begins_with_a_row_name, header_ends_in_separator, unpacked, with_title_advice,
+    Records, TEXT, begins_with_a_row_name, check_length, header_ends_in_separator, unpacked,
+    with_title_advice,
 };
 use crate::TableError;
 use crate::error::{Problem, listed};
@@ -94,10 +95,7 @@ fn table<R: BufRead>(mut records: Records<R>, budget: &Budget) -> Result<Words, 
         if names.len() > 1 && record.iter().all(str::is_empty) {
             continue;
         }
-        let (expected, found) = (names.len(), record.len());
-        if found != expected && !(found == expected + 1 && record[expected].is_empty()) {
-            return Err(Problem::ragged(row, records.line(&record), expected, &record));
-        }
+        check_length(row, records.line(&record), names.len(), &record)?;
         for (column, text) in columns.iter_mut().zip(&record) {
             budget.bytes((size_of::<String>() + text.len()) as u64)?;
             column.push(text.to_owned());
