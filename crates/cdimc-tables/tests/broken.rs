@@ -11,9 +11,12 @@ fn by_id(id: Option<&str>) -> ReadOptions {
 }
 
 fn refused(file: &str, id: Option<&str>) -> String {
+    read_views(&broken(file), &by_id(id)).map(|_| file).unwrap_err().to_string()
+}
+
+fn broken(file: &str) -> ViewSource {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/broken").join(file);
-    let source = ViewSource { name: None, path, member: None };
-    read_views(&source, &by_id(id)).map(|_| file).unwrap_err().to_string()
+    ViewSource { name: None, path, member: None }
 }
 
 /// Returns the error for these bytes under this name.
@@ -105,9 +108,7 @@ fn a_few_bytes_cannot_declare_millions_of_rows() {
 
 #[test]
 fn a_mean_that_overflows_names_file_id_and_column() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/broken/meanover.csv");
-    let source = ViewSource { name: None, path, member: None };
-    let tables = read_views(&source, &by_id(Some("id"))).unwrap();
+    let tables = read_views(&broken("meanover.csv"), &by_id(Some("id"))).unwrap();
     let message = join(tables, false).unwrap_err().to_string();
     assert!(message.contains("meanover.csv, id `c`, column `x` = -inf"), "{message}");
 }
@@ -117,10 +118,8 @@ fn ids_beside_an_array_must_be_a_plain_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.npy");
     std::fs::write(&path, corpus("npy/f8.npy")).unwrap();
-    let read = || {
-        let source = ViewSource { name: None, path: path.clone(), member: None };
-        read_views(&source, &ReadOptions::default())
-    };
+    let source = ViewSource { name: None, path, member: None };
+    let read = || read_views(&source, &by_id(None));
     assert!(read().is_ok());
     std::fs::create_dir(folder.path().join("a.ids.txt")).unwrap();
     let message = read().unwrap_err().to_string();

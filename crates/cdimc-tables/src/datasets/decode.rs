@@ -74,9 +74,6 @@ pub(crate) fn masks(
 }
 
 /// Returns each value's position among the sorted distinct values.
-///
-/// # Errors
-/// If a value is not finite.
 pub(crate) fn classes(values: impl Iterator<Item = f64> + Clone) -> Result<Vec<usize>, String> {
     let mut distinct: Vec<f64> = values.clone().collect();
     if let Some(odd) = distinct.iter().find(|x| !x.is_finite()) {

@@ -30,9 +30,6 @@ impl Budget {
     }
 
     /// Takes the memory of an array of 8-byte numbers and returns the number of its values.
-    ///
-    /// # Errors
-    /// If less memory is left.
     pub(crate) fn values(&self, shape: &[usize]) -> Result<usize, String> {
         let product = shape.iter().try_fold(1_usize, |product, &n| product.checked_mul(n));
         let bytes = product.and_then(|n| n.checked_mul(size_of::<f64>()));
@@ -43,9 +40,6 @@ impl Budget {
     }
 
     /// Takes `n_bytes` of memory.
-    ///
-    /// # Errors
-    /// If less memory is left.
     pub(crate) fn bytes(&self, n_bytes: u64) -> Result<(), String> {
         let Some(left) = self.left.get().checked_sub(n_bytes) else {
             return Err(format!(

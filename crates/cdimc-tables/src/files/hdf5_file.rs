@@ -41,9 +41,6 @@ pub(crate) fn is_hdf5(bytes: &[u8]) -> bool {
 
 impl Hdf5File {
     /// Opens a file from its bytes.
-    ///
-    /// # Errors
-    /// If they are not a whole HDF5 file.
     pub(crate) fn open(bytes: Vec<u8>, budget: Budget) -> Result<Self, Flaw> {
         let n_bytes = bytes.len();
         let file = File::from_bytes(bytes)?;
@@ -63,9 +60,6 @@ impl Hdf5File {
     }
 
     /// Returns the names in a group, sorted.
-    ///
-    /// # Errors
-    /// If the group is damaged.
     pub(crate) fn names(group: &Group) -> Result<Vec<String>, Flaw> {
         let mut names = group.datasets()?;
         names.extend(group.groups()?);
@@ -78,9 +72,6 @@ impl Hdf5File {
     }
 
     /// Returns the dataset of this name in a group, or `None` if there is none.
-    ///
-    /// # Errors
-    /// If the object of this name is damaged.
     pub(crate) fn dataset(group: &Group, name: &str) -> Result<Option<Dataset>, Flaw> {
         match group.dataset(name) {
             Ok(dataset) => Ok(Some(dataset)),
@@ -90,9 +81,6 @@ impl Hdf5File {
     }
 
     /// Returns the group of this name in another, or `None` if there is none.
-    ///
-    /// # Errors
-    /// Same as [`Self::dataset`].
     pub(crate) fn group(group: &Group, name: &str) -> Result<Option<Group>, Flaw> {
         match group.group(name) {
             Ok(group) => Ok(Some(group)),
@@ -102,18 +90,12 @@ impl Hdf5File {
     }
 
     /// Returns the extents of a dataset.
-    ///
-    /// # Errors
-    /// If it is damaged.
     pub(crate) fn shape(dataset: &Dataset) -> Result<Vec<usize>, Flaw> {
         let shape = dataset.shape()?;
         Ok(shape.into_iter().map(|extent| usize::try_from(extent).unwrap_or(usize::MAX)).collect())
     }
 
     /// Reads a dataset of two dimensions.
-    ///
-    /// # Errors
-    /// If it has another shape, does not hold numbers, or is damaged.
     pub(crate) fn matrix(&self, dataset: &Dataset, name: &str) -> Result<Array2<f64>, Flaw> {
         let shape = Self::shape(dataset)?;
         let [n_rows, n_columns] = shape[..] else {
@@ -129,9 +111,6 @@ impl Hdf5File {
 
     /// Reads a sparse matrix: a group of `data`, `indices` and `indptr` (`AnnData`) or of `data`, `ir` and `jc`
     /// (MATLAB).
-    ///
-    /// # Errors
-    /// If it is not a sparse matrix, its parts disagree, or it takes too much memory.
     pub(crate) fn sparse(&self, group: &Group, name: &str) -> Result<Sparse, Flaw> {
         let attrs = group.attrs()?;
         let of_matlab = attrs.get("MATLAB_sparse");
@@ -179,9 +158,6 @@ impl Hdf5File {
     }
 
     /// Reads the counts `(n_barcodes, n_features)` in the group `matrix` of 10x Genomics.
-    ///
-    /// # Errors
-    /// Same as [`Self::sparse`].
     pub(crate) fn counts(&self, group: &Group) -> Result<Sparse, Flaw> {
         let shape = <[usize; 2]>::try_from(self.list(group, "shape")?);
         let [n_features, n_barcodes] =
@@ -201,9 +177,6 @@ impl Hdf5File {
     }
 
     /// Reads the values of a dataset of any shape, the last dimension running fastest.
-    ///
-    /// # Errors
-    /// If they are not real numbers, or the dataset is damaged.
     pub(crate) fn numbers(&self, dataset: &Dataset, name: &str) -> Result<Vec<f64>, Flaw> {
         use DType::{Enum, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
         match dataset.dtype()? {
@@ -217,9 +190,6 @@ impl Hdf5File {
     }
 
     /// Reads the values of a dataset as signed whole numbers.
-    ///
-    /// # Errors
-    /// If they are not whole, or the dataset is damaged.
     pub(crate) fn integers(&self, dataset: &Dataset) -> Result<Vec<i64>, Flaw> {
         self.check_memory(dataset)?;
         if matches!(dataset.dtype()?, DType::F32 | DType::F64) {
@@ -233,27 +203,18 @@ impl Hdf5File {
     }
 
     /// Reads a text in UTF-16.
-    ///
-    /// # Errors
-    /// If the dataset is damaged.
     pub(crate) fn utf16(&self, dataset: &Dataset) -> Result<String, Flaw> {
         self.check_memory(dataset)?;
         Ok(String::from_utf16_lossy(&dataset.read_u16()?))
     }
 
     /// Reads the objects that a dataset refers to.
-    ///
-    /// # Errors
-    /// If it holds no references, or is damaged.
     pub(crate) fn referred(&self, dataset: &Dataset) -> Result<Vec<Object>, Flaw> {
         self.check_memory(dataset)?;
         Ok(dataset.dereference()?)
     }
 
     /// Reads the values of a dataset as strings; numbers keep all digits.
-    ///
-    /// # Errors
-    /// If it holds neither, or is damaged.
     pub(crate) fn words(&self, dataset: &Dataset) -> Result<Vec<String>, Flaw> {
         self.check_memory(dataset)?;
         let words = match dataset.dtype()? {
@@ -325,9 +286,7 @@ impl Hdf5File {
             _ => Err(absent()),
         }
     }
-}
 
-impl Hdf5File {
     /// Returns whether HDF5 itself finds these chunks in their index; our decoder reads the whole index.
     ///
     /// HDF5 searches the index: a chunk outside the keys on its path is absent and read as fill values. A node has a

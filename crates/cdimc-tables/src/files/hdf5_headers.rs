@@ -258,6 +258,28 @@ impl<'a> Bytes<'a> {
         }
         Ok(())
     }
+
+    /// Returns the length of every object in a collection of the global heap, by index.
+    fn heap(self, address: u64) -> Result<HashMap<u64, u64>, String> {
+        let at = self.place(address)?;
+        let head = self.part(at, 16)?;
+        if head[..4] != *b"GCOL" {
+            return Err(damaged("a heap of strings"));
+        }
+        let mut rest = &self.part(at, number(head, 8, 8)? as usize)?[16..];
+        let mut objects = HashMap::new();
+        while rest.len() >= 16 && number(rest, 0, 2)? != 0 {
+            let length = number(rest, 8, 8)?;
+            if objects.insert(number(rest, 0, 2)?, length).is_some() {
+                return Err(damaged("two strings of one index"));
+            }
+            let padded = usize::try_from(length).ok().and_then(|n| n.checked_next_multiple_of(8));
+            let end = padded.and_then(|n| n.checked_add(16));
+            rest =
+                end.and_then(|end| rest.get(end..)).ok_or_else(|| damaged("a string's length"))?;
+        }
+        Ok(objects)
+    }
 }
 
 /// Checks that contiguous values have the size that their extents and type give.
@@ -380,9 +402,6 @@ fn number(bytes: &[u8], at: usize, width: usize) -> Result<u64, String> {
 /// Checks that each reference to a string of variable length has the length stored in the heap.
 ///
 /// A reference consists of a length, an address of a heap's collection and an index in it: 4, 8 and 4 bytes.
-///
-/// # Errors
-/// If a length differs or a heap is inconsistent.
 pub(crate) fn check_strings(bytes: &[u8], base: u64, references: &[u8]) -> Result<(), String> {
     let file = Bytes { bytes, base, n_symbols: 0 };
     let mut collections = HashMap::new();
@@ -400,30 +419,6 @@ pub(crate) fn check_strings(bytes: &[u8], base: u64, references: &[u8]) -> Resul
         }
     }
     Ok(())
-}
-
-impl Bytes<'_> {
-    /// Returns the length of every object in a collection of the global heap, by index.
-    fn heap(self, address: u64) -> Result<HashMap<u64, u64>, String> {
-        let at = self.place(address)?;
-        let head = self.part(at, 16)?;
-        if head[..4] != *b"GCOL" {
-            return Err(damaged("a heap of strings"));
-        }
-        let mut rest = &self.part(at, number(head, 8, 8)? as usize)?[16..];
-        let mut objects = HashMap::new();
-        while rest.len() >= 16 && number(rest, 0, 2)? != 0 {
-            let length = number(rest, 8, 8)?;
-            if objects.insert(number(rest, 0, 2)?, length).is_some() {
-                return Err(damaged("two strings of one index"));
-            }
-            let padded = usize::try_from(length).ok().and_then(|n| n.checked_next_multiple_of(8));
-            let end = padded.and_then(|n| n.checked_add(16));
-            rest =
-                end.and_then(|end| rest.get(end..)).ok_or_else(|| damaged("a string's length"))?;
-        }
-        Ok(objects)
-    }
 }
 
 fn damaged(what: &str) -> String {

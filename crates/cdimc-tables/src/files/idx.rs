@@ -58,9 +58,6 @@ impl IdxFile {
     }
 
     /// Writes sample `sample_of(i)` into row `i` of `rows`, `(any number, width)`.
-    ///
-    /// # Errors
-    /// If there is no such sample or the widths differ.
     pub(crate) fn fill(
         &self,
         mut rows: ArrayViewMut2<'_, f64>,

@@ -18,9 +18,6 @@ pub(crate) struct Compressed {
 impl Compressed {
     /// Returns the matrix without explicit zeros. Entries may have any order; entries of the same place are summed, as
     /// in `SciPy`.
-    ///
-    /// # Errors
-    /// If the parts disagree or exceed the budget.
     pub(crate) fn read(self, name: &str, budget: &Budget) -> Result<Sparse, String> {
         let Self { shape: [n_rows, n_columns], by_column, starts, mut places, mut entries } = self;
         let flaw = |rule: String| format!("damaged: `{name}`, a sparse matrix: {rule}");
@@ -53,9 +50,6 @@ impl Compressed {
 }
 
 /// Builds a matrix from the row, column and value of each entry, in any order; entries of the same cell are summed.
-///
-/// # Errors
-/// If a row or column is out of range.
 pub(crate) fn of_entries(
     [n_rows, n_columns]: [usize; 2],
     rows: Vec<u32>,

@@ -166,9 +166,6 @@ fn flaw(reason: impl Into<String>) -> Problem {
 
 impl Names {
     /// Returns the views of counts `(n_barcodes, n_features)`: one per feature type, or the selected one.
-    ///
-    /// # Errors
-    /// If a barcode or feature has no name, or the selected type does not exist.
     pub(crate) fn tables(self, counts: Sparse, source: &ViewSource) -> Result<Vec<Table>, Problem> {
         let (n_barcodes, n_features) = (counts.nrows(), counts.ncols());
         let typed = if self.types.is_empty() { n_features } else { self.types.len() };
