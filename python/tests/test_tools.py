@@ -144,7 +144,7 @@ def test_label_minus_one_is_no_cluster_of_any_type(dtype):
 
 
 def test_words_for_missing_are_missing_as_in_the_command():
-    sex = ["m"] * 6 + [None] * 4 + ["f"] * 6 + [None] * 4
+    sex = [*"mmmfff", None, None, None, None] + [*"ffffmm", None, None, None, None]
     known = pd.DataFrame({"cluster": [0] * 10 + [1] * 10, "sex": sex, "days": [None, *range(2, 11)] * 2, "dead": [1, 0] * 10})
     words = known.astype(object).where(known.notna(), "NA")
     assert cdimc.tl.associations(words).equals(cdimc.tl.associations(known))
@@ -158,6 +158,8 @@ def test_notes_on_variables_are_warnings():
     known["sex"] = ["Male", "MALE", "Female"] * 6 + ["Female"] * 2
     with pytest.warns(cdimc.OddDataWarning, match="`sex` is tested with 3 categories, but `MALE` and `Male` may be"):
         cdimc.tl.associations(known)
+    with pytest.warns(cdimc.OddDataWarning, match="the clusters are largely those of `batch` .ARI 1.00.: fine if"):
+        cdimc.tl.associations(known.assign(batch=["a"] * 10 + ["b"] * 10, sex="f"))
     known["days"] = [*range(1, 11)] * 2
     known["status"] = ["1:DECEASED", "0:LIVING"] * 10
     expected = cdimc.tl.survival(known.assign(dead=[1, 0] * 10)[1:], "days", "dead")["log_rank"]
