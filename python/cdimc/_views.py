@@ -85,7 +85,9 @@ def _check_numbered(Xs: Mapping[str, Any]) -> None:
     lengths = {
         name: len(X)
         for name, X in Xs.items()
-        if type(index := getattr(X, "index", None)).__name__ == "RangeIndex" and (index.start, index.step) == (0, 1)
+        if type(index := getattr(X, "index", None)).__name__ == "RangeIndex"
+        and (index.start, index.step) == (0, 1)
+        and len(X)
     }
     if len(set(lengths.values())) > 1:
         counts = ", ".join(f"{name} has {n}" for name, n in lengths.items())

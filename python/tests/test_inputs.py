@@ -387,3 +387,5 @@ def test_numbered_rows_are_joined_only_if_all_frames_have_as_many(frames):
         cdimc.sample_names(numbered | {"table1": numbered["table1"].iloc[:-1]})
     equal = {name: frame.iloc[:20] for name, frame in numbered.items()}
     assert len(cdimc.sample_names(equal)) == 20
+    # A frame without rows is a view that no sample has.
+    assert len(cdimc.sample_names(equal | {"table1": equal["table1"].iloc[:0]})) == 20

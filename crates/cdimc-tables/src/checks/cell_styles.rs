@@ -307,8 +307,8 @@ impl CellStyles {
                 line_of_names(&[column])
             )),
             ref columns => advice_for_texts.push(format!(
-                "name one with --id if it names the samples, or --label if it has classes; leave the other columns of text out \
-                 with --drop '{}'",
+                "leave columns of text out with --drop '{}', without the one that names the samples (--id) or has classes \
+                 (--label)",
                 line_of_names(columns)
             )),
         }

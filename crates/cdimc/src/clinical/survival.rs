@@ -102,9 +102,8 @@ pub struct ClusterSurvival {
 /// Unreadable cells are slips if at most one sample in this many has one; more of them mean another coding.
 const MANY_WRONG: usize = 20;
 const EVENT_RULE: &str = "events are 0 or 1, 1 or 2, true or false, yes or no, dead or alive, or such a number before a colon";
-/// A code such as 2 for another event must not become a missing value: its samples would be lost.
-const CURE: &str = "make a column that has 1 for the event and 0 for all others; only where it means \"not known\", add \
-                    --missing-value FILE=VALUE";
+/// A code of another event must not become a missing value: its samples would be lost.
+const RECODE: &str = "make a column that has 1 for the event and 0 for all others; ";
 
 /// Coding of a column of events.
 struct Coding {
@@ -197,7 +196,9 @@ impl SurvivalData {
         let n = known().count();
         let is_rare = wrong.len() == 1 || MANY_WRONG * wrong.len() <= n;
         if let Some(first) = wrong.first().filter(|_| n == 0 || !is_rare) {
-            return Err(format!("no survival: {first}; {CURE}"));
+            let recode = if first.ends_with(EVENT_RULE) { RECODE } else { "" };
+            let cure = "where it means \"not known\", add --missing-value FILE=VALUE";
+            return Err(format!("no survival: {first}; {recode}{cure}"));
         }
         if n == 0 {
             return Err(format!(
@@ -343,13 +344,15 @@ mod tests {
         let line = |cells: &[(&str, &str)]| watched(cells).unwrap_err();
         assert_eq!(
             line(&[("3", "1"), ("-3", "0"), ("-4", "0")]),
-            "no survival: sample `p1`, column `days` = -3: times are numbers of 0 or more; make a \
-             column that has 1 for the event and 0 for all others; only where it means \"not known\", add --missing-value \
-             FILE=VALUE"
+            "no survival: sample `p1`, column `days` = -3: times are numbers of 0 or more; where it \
+             means \"not known\", add --missing-value FILE=VALUE"
         );
         assert!(line(&[("x", "1")]).contains("`days` = x: times are numbers"));
         assert!(line(&[("3", "Lost")]).contains("`dead` = Lost: events are 0 or 1, 1 or 2, true"));
         assert!(line(&[("3", "2")]).contains("`dead` = 2"));
+        assert!(
+            line(&[("3", "2")]).contains("before a colon; make a column that has 1 for the event")
+        );
         assert_eq!(
             line(&[("3", "0"), ("4", "FALSE")]),
             "no survival: all 2 samples are censored (`dead`)"

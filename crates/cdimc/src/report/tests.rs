@@ -125,7 +125,9 @@ fn own_variation_of_a_view_does_not_make_clusters_doubtful() {
     let (joined, clustering) = clustered();
     let html = html_of_warned(&[Sign::OwnVariation], 2, "concat", &joined, &clustering);
     assert!(html.contains("Looks sound: no check raised a doubt about the clusters."));
-    assert!(html.contains("Note: &lt;one&gt; sample. The clusters do not depend on it."));
+    assert!(
+        html.contains("Note: &lt;one&gt; sample. The clusters do not depend on this variation.")
+    );
     let signs = [Sign::OwnVariation, Sign::SingleSamples];
     let html = html_of_warned(&signs, 2, "concat", &joined, &clustering);
     assert!(html.contains("Use with care, for the reason below."));

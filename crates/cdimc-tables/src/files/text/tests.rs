@@ -196,7 +196,7 @@ fn options_select_missing_values_classes_and_columns() {
         r"
         id=id columns=c :: id,a,b\nx,1,2\ny,3,4\n :: has none of the columns `c`: --columns has to name
         id=id :: id,sex,a,b\nx,m,1,2\ny,f,3,4\n :: column `sex`: `m` is not a number; name it with --id if it names the samples, or --label if it has classes; otherwise leave it out with --drop 'sex'
-        id=id :: id,sex,age,stage\nx,m,40,II\n :: column `sex`: `m` is not a number; name one with --id if it names the samples, or --label if it has classes; leave the other columns of text out with --drop 'sex,stage'
+        id=id :: id,sex,age,stage\nx,m,40,II\n :: column `sex`: `m` is not a number; leave columns of text out with --drop 'sex,stage', without the one that names the samples (--id) or has classes (--label)
         id=id :: id,a\nx,-\n :: add --missing-value '-'
     ",
     );
