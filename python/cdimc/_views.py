@@ -82,19 +82,19 @@ def as_views(Xs: Views, names: Sequence[str] | None = None) -> list[View]:
 
 def _check_numbered(Xs: Mapping[str, Any]) -> None:
     """Refuses frames of different lengths that only number their rows: row i may be another sample in each."""
-    lengths = {
-        name: len(X)
-        for name, X in Xs.items()
-        if type(index := getattr(X, "index", None)).__name__ == "RangeIndex"
-        and (index.start, index.step) == (0, 1)
-        and len(X)
-    }
+    lengths = {name: len(X) for name, X in Xs.items() if _is_numbered(X)}
     if len(set(lengths.values())) > 1:
         counts = ", ".join(f"{name} has {n}" for name, n in lengths.items())
         raise ValueError(
             f"rows without names: {counts}; samples are joined by the index: make it the sample names, "
             "as in frame.set_index(COLUMN)"
         )
+
+
+def _is_numbered(X: Any) -> bool:
+    """Returns whether a frame with rows has no names for them."""
+    index: Any = getattr(X, "index", None)
+    return type(index).__name__ == "RangeIndex" and (index.start, index.step) == (0, 1) and len(X) > 0
 
 
 def sample_names(Xs: Views) -> list[str]:
