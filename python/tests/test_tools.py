@@ -158,7 +158,7 @@ def test_notes_on_variables_are_warnings():
     known["sex"] = ["Male", "MALE", "Female"] * 6 + ["Female"] * 2
     with pytest.warns(cdimc.OddDataWarning, match="`sex` is tested with 3 categories, but `MALE` and `Male` may be"):
         cdimc.tl.associations(known)
-    with pytest.warns(cdimc.OddDataWarning, match="the clusters are largely those of `batch` .ARI 1.00.: fine if"):
+    with pytest.warns(cdimc.OddDataWarning, match="the clusters repeat the groups of `batch` .ARI 1.00.: good if"):
         cdimc.tl.associations(known.assign(batch=["a"] * 10 + ["b"] * 10, sex="f"))
     known["days"] = [*range(1, 11)] * 2
     known["status"] = ["1:DECEASED", "0:LIVING"] * 10

@@ -58,7 +58,7 @@ pub(crate) fn cells(experiment: &Experiment, selection: &Selection) -> Result<Ve
                     cells.extend((0..*repetitions).map(|repetition| {
                         let drawn = experiment.masks.filter(|_| fold.is_none());
                         let mask = drawn.map(|n_masks| repetition % n_masks);
-                        // Without a number, the mask is that of the repetition.
+                        // `None`: the number of the mask is the number of the repetition.
                         let mask = mask.filter(|&mask| mask != repetition);
                         Cell { pattern: pattern.clone(), fold, mask, repetition, ..cell.clone() }
                     }));

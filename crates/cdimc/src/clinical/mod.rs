@@ -24,7 +24,7 @@ use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 pub(crate) use variables::Variable;
 
-/// Adjusted Rand index from which clusters are largely the categories of a column: halfway from chance to equality.
+/// Adjusted Rand index from which clusters repeat the categories of a column: halfway from chance to equality.
 const SAME_GROUPS: f64 = 0.5;
 /// Share of equal values beyond which two columns of one name are one column; single cells may have been filled in.
 const NEARLY_ALL: f64 = 0.9;
@@ -186,8 +186,8 @@ impl Clinical {
             let ari = association.outcome.as_ref().ok().and_then(|found| found.ari);
             if let Some(ari) = ari.filter(|&ari| ari >= SAME_GROUPS) {
                 notes.push(format!(
-                    "the clusters are largely those of `{}` (ARI {ari:.2}): fine if it is a class, a reason for doubt if it \
-                     is a batch, a site or a date",
+                    "the clusters repeat the groups of `{}` (ARI {ari:.2}): good if these are classes, bad if they are \
+                     batches, sites or dates",
                     association.column
                 ));
             }

@@ -161,7 +161,7 @@ fn barcodes_are_cut_by_the_proposed_pattern_or_an_equivalent_map() {
     assert!(found["log-rank"]["p"].as_f64().unwrap() < 1e-6, "{}", found["log-rank"]);
     let notes = found["clinical-notes"].as_array().unwrap();
     assert!(
-        notes.len() == 1 && notes[0].as_str().unwrap().contains("largely those of"),
+        notes.len() == 1 && notes[0].as_str().unwrap().contains("repeat the groups of"),
         "{notes:?}"
     );
     assert!(desk.text("cut/associations.csv").contains("\nsubtype,"));
@@ -246,5 +246,5 @@ fn a_column_of_a_view_is_not_tested_and_one_like_the_clusters_is_named() {
     let of_rna = associations.lines().find(|line| line.starts_with(value["id"])).unwrap();
     assert!(of_rna.contains("it is a column of the view `rna`"), "{of_rna}");
     let notes = record(&desk, "out")["clinical-notes"].to_string();
-    assert!(notes.contains("the clusters are largely those of `batch` (ARI 1.00)"), "{notes}");
+    assert!(notes.contains("the clusters repeat the groups of `batch` (ARI 1.00)"), "{notes}");
 }

@@ -40,7 +40,7 @@ fn reasons_add_up_and_agree_with_the_labels() {
     let views: f64 = numbers.iter().filter_map(last).skip(1).sum();
     let columns: f64 = numbers.iter().filter_map(first).sum();
     assert!((views - columns).abs() < 0.2, "{shown}");
-    // Of one sample alone, the ranges are those of the training, too.
+    // A sample that is explained alone has the ranges of the training, too.
     assert!(!shown.contains("(about "), "{shown}");
     for view in ["rna", "protein", "image"] {
         let text = desk.text(&format!("{view}.csv"));
