@@ -4,6 +4,7 @@ use crate::analysis::Outcome;
 use crate::clinical::rounded;
 use crate::markers::Markers;
 use crate::warnings::Sign;
+use cdimc_core::Clustering;
 
 /// Confidence from which a sample counts as sure.
 pub(crate) const SURE: f64 = 0.9;
@@ -116,8 +117,12 @@ impl Verdict {
 
 /// Share of the samples that are sure; `None` if the method has no probabilities.
 pub(crate) fn share_sure(outcome: &Outcome) -> Option<f64> {
-    let clustering = &outcome.clustering;
-    let confidence = clustering.probabilities.as_ref().and(clustering.confidence.as_ref())?;
+    let confidence = probability(&outcome.clustering)?;
     let sure = confidence.iter().filter(|&&p| rounded(p) >= SURE).count();
     Some(sure as f64 / confidence.len().max(1) as f64)
+}
+
+/// Probability of each sample's cluster; `None` if the method has no probabilities: its confidences are margins.
+pub(crate) fn probability(clustering: &Clustering) -> Option<&[f64]> {
+    clustering.probabilities.as_ref().and(clustering.confidence.as_deref())
 }

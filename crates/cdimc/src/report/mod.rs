@@ -22,6 +22,7 @@ use crate::reasons::Reasons;
 use crate::recovery::{NOTHING_HIDDEN, Recovery};
 use crate::sample_table::set_text;
 use crate::tables::Joined;
+use crate::verdict::probability;
 pub use alluvial::Grouping;
 use cdimc_data::{MaskReport, Seed};
 use cdimc_mixture::TMixture;
@@ -100,9 +101,10 @@ impl Report<'_> {
         Rendered { samples, ..page.finish() }
     }
 
-    /// Returns the samples with confidence below the limit, the lowest first.
+    /// Returns the samples with a probability below the limit, the lowest first; none for methods without probabilities,
+    /// because margins have no limit.
     fn doubtful(&self) -> Vec<usize> {
-        let Some(confidence) = &self.outcome.clustering.confidence else { return Vec::new() };
+        let Some(confidence) = probability(&self.outcome.clustering) else { return Vec::new() };
         let is_doubtful = |&i: &usize| rounded(confidence[i]) < DOUBTFUL_CONFIDENCE;
         let mut order: Vec<usize> = (0..confidence.len()).filter(is_doubtful).collect();
         order.sort_by(|&a, &b| confidence[a].total_cmp(&confidence[b]));
@@ -344,13 +346,7 @@ impl Report<'_> {
     }
 
     fn doubtful_section(&self, page: &mut Page, doubtful: &[usize], has_pages: bool) {
-        // Margins of methods without probabilities have no limit.
-        let clustering = &self.outcome.clustering;
-        let Some(confidence) =
-            clustering.probabilities.as_ref().and(clustering.confidence.as_deref())
-        else {
-            return;
-        };
+        let Some(confidence) = probability(&self.outcome.clustering) else { return };
         page.section("Doubtful samples");
         if doubtful.is_empty() {
             page.paragraph(&format!(
