@@ -348,7 +348,7 @@ impl Reasons {
     }
 
     /// Header of [`Reasons::rows`].
-    pub const HEADER: [&str; 12] = [
+    pub const HEADER: [&str; 14] = [
         "id",
         "cluster",
         "other",
@@ -358,32 +358,33 @@ impl Reasons {
         "value",
         "cluster_q1",
         "cluster_q3",
+        "cluster_mean",
         "other_q1",
         "other_q3",
+        "other_mean",
         "doubt_removed",
     ];
 
     /// Returns the parts as rows of a table: the sum, the parts of sizes and views, listed columns, and missing views
     /// with the share of the doubt that each would remove.
     pub fn rows(&self) -> Vec<Vec<String>> {
-        let row = |view: &str, column: &str, numbers: [Option<f64>; 7]| {
+        let row = |view: &str, column: &str, numbers: [Option<f64>; 9]| {
             let [id, view, column] = [&self.id, view, column].map(str::to_owned);
             let mut row = vec![id, self.cluster.to_string(), self.other.to_string(), view, column];
             row.extend(numbers.map(|x| x.map_or_else(String::new, |x| x.to_string())));
             row
         };
-        let part = |part: f64| [Some(part), None, None, None, None, None, None];
-        let mut rows = vec![row("", "", part(self.log_odds))];
-        rows.extend(self.parts.iter().map(|(name, nats)| row(name, "", part(*nats))));
+        let only = |at: usize, value: f64| std::array::from_fn(|i| (i == at).then_some(value));
+        let mut rows = vec![row("", "", only(0, self.log_odds))];
+        rows.extend(self.parts.iter().map(|(name, nats)| row(name, "", only(0, *nats))));
         rows.extend(self.columns.iter().map(|column| {
-            let [[a, b], [c, d]] = column.typical.map(|range| range.quartiles);
-            let numbers = [column.log_odds, column.value, a, b, c, d].map(Some);
-            let [log_odds, value, a, b, c, d] = numbers;
-            row(&column.view, &column.column, [log_odds, value, a, b, c, d, None])
+            let mut numbers = vec![column.log_odds, column.value];
+            for TypicalRange { quartiles, mean, .. } in column.typical {
+                numbers.extend([quartiles[0], quartiles[1], mean]);
+            }
+            row(&column.view, &column.column, std::array::from_fn(|i| numbers.get(i).copied()))
         }));
-        rows.extend(self.next.iter().map(|next| {
-            row(&next.view, "", [None, None, None, None, None, None, Some(next.removed)])
-        }));
+        rows.extend(self.next.iter().map(|next| row(&next.view, "", only(8, next.removed))));
         rows
     }
 }

@@ -50,17 +50,15 @@ impl Explain {
         let model = NamedModel::load(&self.model)?;
         let (joined, which) = self.input.read_for(&model)?;
         let found = model.reasons(&joined, &which, &self.samples, Seed::new(self.seed))?;
-        let Some(output) = output else {
-            for (i, reasons) in found.iter().enumerate() {
-                say!("{}{}", if i > 0 { "\n" } else { "" }, reasons.text().trim_end());
-            }
-            return Ok(());
-        };
+        let named = if self.samples.is_empty() { &[][..] } else { &found };
+        for (i, reasons) in named.iter().enumerate().filter(|_| output.is_none() || !quiet) {
+            say!("{}{}", if i > 0 { "\n" } else { "" }, reasons.text().trim_end());
+        }
+        let Some(output) = output else { return Ok(()) };
         let command = command_line();
         let rows = found.iter().flat_map(Reasons::rows);
         output.write("explanations.csv", &readable_csv(&Reasons::HEADER, 5, rows)?)?;
-        let pages = if self.samples.is_empty() { &[][..] } else { &found };
-        for (i, reasons) in pages.iter().enumerate() {
+        for (i, reasons) in named.iter().enumerate() {
             output.write(&page_file(i, &reasons.id), sample_html(reasons, &command).as_bytes())?;
         }
         let folder = output.shown().to_owned();
@@ -69,7 +67,7 @@ impl Explain {
             "input": self.input, "seed": self.seed, "samples": self.samples,
         }))?;
         if !quiet {
-            note!("{folder}: samples explained: {}, pages: {}", found.len(), pages.len());
+            note!("{folder}: samples explained: {}, pages: {}", found.len(), named.len());
         }
         Ok(())
     }

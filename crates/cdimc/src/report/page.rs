@@ -29,12 +29,15 @@ pre { background: var(--soft); padding: .7rem; overflow-x: auto; white-space: pr
 .table { margin: .8rem 0; } .table table { margin: .3rem 0; }
 .table input { font: inherit; padding: .1rem .4rem; max-width: 100%; }
 th[role=button] { cursor: pointer; }
+.beside { display: flex; flex-wrap: wrap; column-gap: 1.5rem; } .beside > div { flex: 1 1 10rem; }
 .dot { display: inline-block; width: .8em; height: .8em; border-radius: 50%; margin-right: .5em; }
 @page { size: A4; margin: 15mm; }
 @media print { tr[hidden] { display: table-row; } .table input, .table button { display: none; } table { display: table; font-size: .75rem; }
   th, td { padding: .15rem .35rem; } td.long { overflow-wrap: anywhere; }
   body { margin: 0; max-width: none; } figure:has(svg[width='460']) { max-width: 47%; } figure, tr { break-inside: avoid; } h2 { break-after: avoid; }
-  h1.page ~ h1.page { break-before: page; } }
+  h1.page ~ h1.page { break-before: page; }
+  .sheet { font-size: 12px; line-height: 1.3; padding: 0; } .sheet h1 { margin: 0; font-size: 1.2rem; } .sheet h2 { margin: .6rem 0 0; font-size: 1rem; }
+  .sheet p, .sheet .table, .sheet table, .sheet figure { margin: .25rem 0; } .sheet pre { padding: .2rem; } .sheet th, .sheet td { padding: .05rem .3rem; } }
 ";
 
 /// Script that sorts a table after a click on its header, and searches it; a long table starts with its first rows.
@@ -108,6 +111,23 @@ impl Page {
     /// Begins another page for the printer, with an anchor.
     pub(super) fn next_page(&mut self, anchor: usize, title: &str) {
         self.line(&format!("<h1 class=\"page\" id=\"{anchor}\">{}</h1>", escape(title)));
+    }
+
+    /// Returns the page with the class of a page that fits on one printed sheet.
+    pub(super) fn compact(mut self) -> Self {
+        self.0.html = self.0.html.replacen("<body>", "<body class=\"sheet\">", 1);
+        self
+    }
+
+    /// Adds parts side by side where there is room.
+    pub(super) fn beside(&mut self, parts: &[&dyn Fn(&mut Self)]) {
+        self.line("<div class=\"beside\">");
+        for part in parts {
+            self.line("<div>");
+            part(self);
+            self.line("</div>");
+        }
+        self.line("</div>");
     }
 
     pub(super) fn section(&mut self, title: &str) {

@@ -11,9 +11,12 @@ const NAMES: f64 = 150.0;
 const BARS: f64 = 260.0;
 const ROW: f64 = 22.0;
 
+/// Clusters with a smaller probability share one row.
+const MIN_PROBABILITY: f64 = 0.01;
+
 /// Returns the page of a sample; `command` repeats it.
 pub fn sample_html(reasons: &Reasons, command: &str) -> String {
-    let mut page = Page::new(&reasons.id);
+    let mut page = Page::new(&reasons.id).compact();
     content(&mut page, reasons);
     page.section("The command that repeats this");
     page.code(command);
@@ -22,7 +25,7 @@ pub fn sample_html(reasons: &Reasons, command: &str) -> String {
 
 /// Returns the pages of several samples, one after the other; the page of sample `i` has the anchor `i`.
 pub(super) fn sample_pages(title: &str, reasons: &[Reasons]) -> String {
-    let mut page = Page::new(title);
+    let mut page = Page::new(title).compact();
     page.paragraph("cdimc explain makes such a page for any sample.");
     for (i, reasons) in reasons.iter().enumerate() {
         page.next_page(i, &reasons.id);
@@ -65,30 +68,47 @@ fn content(page: &mut Page, reasons: &Reasons) {
         page.table(&header, rows.into_iter());
     }
     page.paragraph(&format!("{:+.2}: {UNLISTED}. {}", reasons.unlisted(), reasons.on_ranges()));
+    page.beside(&[&|page| how_sure(page, reasons), &|page| next(page, reasons), &|page| {
+        similar(page, reasons)
+    }]);
+}
+
+fn how_sure(page: &mut Page, reasons: &Reasons) {
     page.section("How sure");
     let mut order: Vec<usize> = (0..reasons.probabilities.len()).collect();
     order.sort_by(|&a, &b| reasons.probabilities[b].total_cmp(&reasons.probabilities[a]));
-    let row = |c: usize| vec![c.to_string(), format!("{:.3}", reasons.probabilities[c])];
-    page.colored_table(&["cluster", "probability"], order.into_iter().map(row));
+    order.retain(|&c| reasons.probabilities[c] >= MIN_PROBABILITY);
+    let row = |cluster: String, probability: f64| vec![cluster, format!("{probability:.3}")];
+    let mut rows: Vec<Vec<String>> =
+        order.iter().map(|&c| row(c.to_string(), reasons.probabilities[c])).collect();
+    if order.len() < reasons.probabilities.len() {
+        let listed: f64 = order.iter().map(|&c| reasons.probabilities[c]).sum();
+        rows.push(row("all others".into(), (1.0 - listed).max(0.0)));
+    }
+    page.colored_table(&["cluster", "probability"], rows.into_iter());
+}
+
+fn next(page: &mut Page, reasons: &Reasons) {
+    if reasons.next.is_empty() {
+        return;
+    }
     page.section("What to measure next");
-    page.paragraph(&reasons.advice());
-    if !reasons.next.is_empty() {
-        let rows = reasons.next.iter().map(|next| {
-            let removed = format!("{:.0} %", 100.0 * next.removed);
-            vec![next.view.clone(), removed, format!("{:.2}", next.p_resolved)]
-        });
-        page.table(
-            &["missing view", "doubt removed on average", "probability that half is removed"],
-            rows,
-        );
+    let rows = reasons.next.iter().map(|next| {
+        let removed = format!("{:.0} %", 100.0 * next.removed);
+        vec![next.view.clone(), removed, format!("{:.2}", next.p_resolved)]
+    });
+    page.table(&["missing view", "doubt removed", "removes half with probability"], rows);
+}
+
+fn similar(page: &mut Page, reasons: &Reasons) {
+    if reasons.similar.is_empty() {
+        return;
     }
-    if !reasons.similar.is_empty() {
-        page.section("Similar samples whose cluster is nearly certain");
-        let rows = reasons.similar.iter().map(|(id, cluster, probability)| {
-            vec![id.clone(), cluster.to_string(), format!("{probability:.2}")]
-        });
-        page.table(&["sample", "cluster", "probability"], rows);
-    }
+    page.section("Similar samples that are sure");
+    let rows = reasons.similar.iter().map(|(id, cluster, probability)| {
+        vec![id.clone(), cluster.to_string(), format!("{probability:.2}")]
+    });
+    page.table(&["sample", "cluster", "probability"], rows);
 }
 
 /// Returns a bar for each part of the log odds, from zero to the right or left.
