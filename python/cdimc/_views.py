@@ -249,8 +249,8 @@ def _of_pandas(name: str, X: Any) -> NDArray[Any]:
         text = [j for j in others if getattr(X.dtypes.iloc[j], "kind", "O") == "O"]
         advice = _advice(X.columns[text], [text_of(X.iloc[:, j]) for j in text])
         column, dtype = X.columns[others[0]], X.dtypes.iloc[others[0]]
-        advice = advice or f"column `{column}` is of type {dtype}: only numbers can be clustered on"
-        raise ValueError(f"{name}, {advice}; names of samples go into the index")
+        rule = f"column `{column}` is of type {dtype}: only numbers can be clustered on; names of samples go into the index"
+        raise ValueError(f"{name}, {advice or rule}")
     dtype = np.float32 if all(dtype == np.float32 for dtype in X.dtypes) else np.float64
     values: NDArray[Any] = X.to_numpy(dtype=dtype, na_value=np.nan)
     return values

@@ -83,7 +83,7 @@ def test_frames_are_refused_with_their_names(frames):
     with pytest.raises(ValueError, match="table0: .*p[0-9]+.*"):
         concat.fit({"table0": twice, "table1": frames["table1"]})
     text = frames["table0"].assign(ward="north")
-    with pytest.raises(ValueError, match="table0, row 1, column `ward`: `north` .* names of samples go into the index"):
+    with pytest.raises(ValueError, match="table0, row 1, column `ward`: `north` .* make it the index if it names the samples"):
         concat.fit({"table0": text, "table1": frames["table1"]})
     strangers = frames["table1"].rename(index=lambda name: "q" + name)
     with pytest.raises(ValueError, match="no id is shared"):

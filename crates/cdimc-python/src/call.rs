@@ -1,6 +1,7 @@
 //! Work on threads outside the interpreter, with progress for Python and stopped by Ctrl-C.
 
 use crate::log;
+use cdimc::advice::Language;
 use cdimc::core::{Observer, Step};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -108,9 +109,14 @@ impl Call<'_> {
     }
 }
 
+/// Returns a message of the library in the words of Python.
+pub(crate) fn advice(message: &str) -> String {
+    Language::Python.advice(message)
+}
+
 /// Converts an error of the library to a `ValueError`.
 pub(crate) fn value_error(error: impl std::fmt::Display) -> PyErr {
-    PyValueError::new_err(error.to_string())
+    PyValueError::new_err(advice(&error.to_string()))
 }
 
 type Received<T> = Result<Event<T>, RecvTimeoutError>;

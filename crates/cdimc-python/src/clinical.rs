@@ -1,5 +1,6 @@
 //! Comparison of clusters with other variables of the samples, with the command's tables.
 
+use crate::call::advice;
 use cdimc::clinical::{Clinical, ClinicalTable, Comparison, Survival, SurvivalColumns};
 use cdimc::tables::{ReadOptions, is_missing_value, text_among_numbers};
 use pyo3::prelude::*;
@@ -28,7 +29,12 @@ pub(crate) fn compare(
     let found = py.detach(work);
     let record = serde_json::Value::Object(found.record()).to_string();
     let curves = found.survival.as_ref().map(Survival::table);
-    (found.notes.clone(), found.associations_table(), curves, record)
+    (
+        found.notes.iter().map(|note| advice(note)).collect(),
+        found.associations_table(),
+        curves,
+        record,
+    )
 }
 
 /// Returns what is wrong with columns of text in a table of numbers, and what to do; `None` if each cell is a number or
@@ -36,5 +42,5 @@ pub(crate) fn compare(
 #[pyfunction]
 #[pyo3(name = "text_among_numbers")]
 pub(crate) fn text_advice(names: Vec<String>, columns: Vec<Vec<String>>) -> Option<String> {
-    text_among_numbers(&names, &columns)
+    text_among_numbers(&names, &columns).map(|text| advice(&text))
 }

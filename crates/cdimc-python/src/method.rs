@@ -1,6 +1,6 @@
 //! A method of the registry with its settings, and its fit.
 
-use crate::call::{Call, Fault, value_error};
+use crate::call::{Call, Fault, advice, value_error};
 use crate::model::{Model, Prediction};
 use crate::tables::{View, tables};
 use cdimc::analysis::{Analysis, Number, Outcome};
@@ -10,7 +10,6 @@ use cdimc::data::Seed;
 use cdimc::markers::LISTED;
 use cdimc::sample_table::SampleTable;
 use cdimc::tables::Joined;
-use cdimc::warnings::Warning;
 use cdimc::{Configured, training_set};
 use pyo3::prelude::*;
 use serde_json::{Value, to_value};
@@ -121,7 +120,11 @@ impl Fit {
             n_clusters: outcome.n_clusters,
             n_steps,
             cluster_number: chosen.to_string(),
-            cluster_warnings: outcome.warnings.iter().map(Warning::line).collect(),
+            cluster_warnings: outcome
+                .warnings
+                .iter()
+                .map(|warning| advice(&warning.line()))
+                .collect(),
             model: outcome
                 .model
                 .map(|model| Py::new(py, Model::new(model.without_samples())))

@@ -1,6 +1,6 @@
 //! A trained model of any method, in the file format of the command.
 
-use crate::call::{Call, Fault, value_error};
+use crate::call::{Call, Fault, advice, value_error};
 use crate::parts::Pass;
 use crate::tables::{View, columns, filled, tables};
 use cdimc::NamedModel;
@@ -194,7 +194,7 @@ impl Model {
             samples: joined.ids,
             unobserved: joined.unobserved,
             filled: filled(joined.filled),
-            data_warnings: joined.warnings,
+            data_warnings: joined.warnings.iter().map(|text| advice(text)).collect(),
             views: views.into_iter().map(|view| view.into_pyarray(py).unbind()).collect(),
         })
     }
@@ -223,7 +223,7 @@ impl Prediction {
             samples: joined.ids,
             unobserved: joined.unobserved,
             filled: filled(joined.filled),
-            data_warnings: joined.warnings,
+            data_warnings: joined.warnings.iter().map(|text| advice(text)).collect(),
             columns: columns(py, table)?,
             probabilities: found.probabilities.map(|p| p.into_pyarray(py).unbind()),
             embedding: found.embedding.map(|h| h.into_pyarray(py).unbind()),

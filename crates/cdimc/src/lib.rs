@@ -55,6 +55,7 @@ pub use cdimc_statistics as statistics;
 #[doc(inline)]
 pub use cdimc_tables as tables;
 
+pub mod advice;
 pub mod analysis;
 pub mod clinical;
 pub mod cluster_number;

@@ -69,7 +69,7 @@ fn content(page: &mut Page, reasons: &Reasons) {
     }
     page.paragraph(&format!("{:+.2}: {UNLISTED}. {}", reasons.unlisted(), reasons.on_ranges()));
     page.beside(&[&|page| how_sure(page, reasons), &|page| next(page, reasons), &|page| {
-        similar(page, reasons)
+        similar(page, reasons);
     }]);
 }
 

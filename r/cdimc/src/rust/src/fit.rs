@@ -11,7 +11,6 @@ use cdimc::markers::LISTED;
 use cdimc::sample_table::SampleTable;
 use cdimc::tables::Joined;
 use cdimc::training_set;
-use cdimc::warnings::Warning;
 use extendr_api::prelude::*;
 use serde_json::{Value, to_value};
 
@@ -87,7 +86,8 @@ fn fitted(joined: &Joined, outcome: Outcome, model: Option<Vec<u8>>) -> Robj {
     let curves =
         found.curves.iter().map(|curve| (curve.name.as_str(), Robj::from(curve.values.clone())));
     let entries = joined.data.mask().entries();
-    let warnings: Vec<String> = outcome.warnings.iter().map(Warning::line).collect();
+    let warnings: Vec<String> =
+        outcome.warnings.iter().map(|warning| text(warning.line())).collect();
     list!(
         found = clusters(&found, table, joined),
         view_names = &joined.names,

@@ -21,9 +21,9 @@ pub(crate) fn answer(result: std::result::Result<Robj, String>) -> List {
     }
 }
 
-/// Converts an error to text.
+/// Converts an error or warning to text, with advice in the words of R.
 pub(crate) fn text(error: impl std::fmt::Display) -> String {
-    error.to_string()
+    cdimc::advice::Language::R.advice(&error.to_string())
 }
 
 extendr_module! {

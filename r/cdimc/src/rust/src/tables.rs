@@ -68,7 +68,7 @@ pub(crate) fn clusters(found: &Clustering, table: SampleTable, samples: &Joined)
         samples = &samples.ids,
         unobserved = &samples.unobserved,
         filled = filled(&samples.filled),
-        data_warnings = &samples.warnings,
+        data_warnings = samples.warnings.iter().map(text).collect::<Vec<_>>(),
         columns = List::from_pairs(columns),
         missing = List::from_pairs(missing),
         probabilities = or_null(found.probabilities.as_ref().map(matrix)),
@@ -90,13 +90,13 @@ pub(crate) fn filled(columns: &[FilledColumn]) -> List {
 fn text_advice(names: Vec<String>, columns: List) -> Robj {
     let columns: Vec<Vec<String>> =
         columns.values().map(|column| column.as_string_vector().unwrap_or_default()).collect();
-    or_null(text_among_numbers(&names, &columns))
+    or_null(text_among_numbers(&names, &columns).map(text))
 }
 
 /// Returns advice about two names of one sample among the names of its view.
 #[extendr]
 fn repeats_advice(first: &str, second: &str, names: Vec<String>) -> String {
-    advice_on_repeats(first, second, &names)
+    text(advice_on_repeats(first, second, &names))
 }
 
 extendr_module! {
