@@ -368,11 +368,14 @@ impl Input {
     }
 }
 
-/// Returns whether `name` is the path or name of a view's file, or the name of the view.
+/// Returns whether `name` is the path or name of a view's file, with or without its member, or the name of the view.
 fn is_named(view: &ViewSource, name: &str) -> bool {
-    view.path.as_os_str() == name
-        || view.path.file_name().is_some_and(|file| file == name)
-        || view.name.as_deref() == Some(name)
+    let is_file = |name: &str| {
+        view.path.as_os_str() == name || view.path.file_name().is_some_and(|file| file == name)
+    };
+    let member = view.member.as_ref().map(|member| format!("#{member}"));
+    let file = member.and_then(|member| name.strip_suffix(member.as_str()));
+    is_file(name) || file.is_some_and(is_file) || view.name.as_deref() == Some(name)
 }
 
 /// Logs warnings about ids, and what was done about gaps in the data.
@@ -412,5 +415,21 @@ mod as_text {
     ) -> Result<Vec<ViewSource>, D::Error> {
         let texts = Vec::<String>::deserialize(d)?;
         texts.iter().map(|t| t.parse().map_err(serde::de::Error::custom)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_option_names_a_view_a_file_or_one_of_its_tables() {
+        let rna: ViewSource = "rna=data/assays.xlsx#RNA seq".parse().unwrap();
+        for name in ["rna", "assays.xlsx", "data/assays.xlsx", "assays.xlsx#RNA seq"] {
+            assert!(is_named(&rna, name), "{name}");
+        }
+        for other in ["assays.xlsx#Protein", "RNA seq", "other.xlsx#RNA seq"] {
+            assert!(!is_named(&rna, other), "{other}");
+        }
     }
 }
