@@ -31,7 +31,7 @@ pub struct Arguments {
     /// Folder of all results [default: results].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Run finished cells again.
+    /// Run cells whose records come with the repository; called again, it goes on with the rest.
     #[arg(long)]
     force: bool,
     /// Seconds between two checkpoints of a cell, from which it goes on when it is killed, if its method has them.
@@ -70,11 +70,8 @@ fn run_experiment(
     let folder = out.join(&experiment.name);
     let file = records::file_of(&folder, arguments.selection.shard);
     let finished = Finished::new(known(&out, &experiment.name, &file)?);
-    // A failure is tried again.
-    let of = |cell: &Cell| {
-        let record = finished.of(cell).filter(|_| !arguments.force)?;
-        (record.outcome.status != Status::Failed).then_some(record)
-    };
+    let shipped = if arguments.force { shipped()? } else { HashSet::new() };
+    let of = |cell: &Cell| usable(&finished, cell, &shipped);
     if arguments.dry_run {
         for cell in cells {
             let state = if of(cell).is_some() { "recorded" } else { "to run" };
@@ -87,11 +84,14 @@ fn run_experiment(
     let mut done: Vec<Record> = cells.iter().filter_map(of).collect();
     let every = Duration::from_secs(arguments.checkpoint_every);
     let checkpoints = Checkpoints::below(&folder, every, &workspace::program()?);
-    if arguments.force {
-        left.iter().for_each(|cell| checkpoints.remove(&cell.key()));
-    }
     let begun = left.iter().filter(|cell| checkpoints.has(&cell.key())).count();
     let Runner { jobs, threads } = runner;
+    if arguments.force && !done.is_empty() {
+        let (n, folder) = (done.len(), folder.display());
+        note!(
+            "{n} of these cells were computed before, in {folder}; another `--out` computes them again"
+        );
+    }
     note!(
         "{}: {} cells, {} of them recorded, {begun} with a checkpoint; {jobs} at a time with {threads} thread{} each",
         experiment.name,
@@ -131,7 +131,8 @@ fn run_experiment(
         say!("{}", what_else()?.trim_end());
     }
     // Last, so that it is not missed behind a long table.
-    let n = n_shipped(&experiment.name, &done)?;
+    let shipped = self::shipped()?;
+    let n = done.iter().filter(|record| shipped.contains(&run_of(record))).count();
     if n > 0 {
         note!(
             "{n} of these results come with the repository and are only shown; `--force` computes them here"
@@ -140,11 +141,28 @@ fn run_experiment(
     Ok(failed)
 }
 
-/// Number of these records that come with the repository.
-fn n_shipped(experiment: &str, shown: &[Record]) -> Result<usize> {
-    let run = |record: &Record| (record.key.clone(), record.circumstances.finished);
-    let shipped: HashSet<_> = records::read(&reference(experiment))?.iter().map(run).collect();
-    Ok(shown.iter().filter(|record| shipped.contains(&run(record))).count())
+/// The record of a cell that need not run: a failure is tried again, and the runs `again` are repeated.
+fn usable(finished: &Finished, cell: &Cell, again: &HashSet<Run>) -> Option<Record> {
+    let is_usable = |record: &Record| {
+        record.outcome.status != Status::Failed && !again.contains(&run_of(record))
+    };
+    finished.of(cell).filter(is_usable)
+}
+
+/// Identifies a run: the key of its cell, and when it finished.
+type Run = (String, u64);
+
+fn run_of(record: &Record) -> Run {
+    (record.key.clone(), record.circumstances.finished)
+}
+
+/// The runs whose records come with the repository.
+fn shipped() -> Result<HashSet<Run>> {
+    let mut runs = HashSet::new();
+    for experiment in experiment::names() {
+        runs.extend(records::read(&reference(experiment))?.iter().map(run_of));
+    }
+    Ok(runs)
 }
 
 /// The records that come with the workspace for an experiment.
@@ -199,13 +217,15 @@ mod tests {
     }
 
     #[test]
-    fn shipped_results_are_distinguished_from_local_results() {
-        let mut shown = records::read(&reference("ablation")).unwrap();
-        shown.truncate(3);
-        assert_eq!(n_shipped("ablation", &shown).unwrap(), 3);
-        shown[0].circumstances.finished += 1;
-        assert_eq!(n_shipped("ablation", &shown).unwrap(), 2);
-        assert_eq!(n_shipped("smoke", &shown).unwrap(), 0);
+    fn a_shipped_result_is_computed_again_and_one_from_here_is_kept() {
+        let mut of_here = records::read(&reference("ablation")).unwrap().swap_remove(0);
+        let cell = of_here.cell.clone();
+        let shipped = shipped().unwrap();
+        let all = |record: &Record| Finished::new(vec![record.clone()]);
+        assert!(usable(&all(&of_here), &cell, &HashSet::new()).is_some());
+        assert!(usable(&all(&of_here), &cell, &shipped).is_none());
+        of_here.circumstances.finished += 1;
+        assert!(usable(&all(&of_here), &cell, &shipped).is_some());
     }
 
     #[test]
