@@ -3,7 +3,7 @@
 #![allow(dead_code)] // Every target uses one.
 
 use cdimc_tables::datasets::Manifest;
-use cdimc_tables::{IdxFile, ReadOptions, ViewSource, read_bytes};
+use cdimc_tables::{ReadOptions, ViewSource, read_bytes, read_idx};
 use std::path::Path;
 
 /// Reads the bytes as a table of this name, within 64 MiB; returns whether they are accepted.
@@ -20,11 +20,7 @@ pub(crate) fn table(name: &str, bytes: &[u8]) -> bool {
 
 /// Reads the bytes as images; returns whether they are accepted.
 pub(crate) fn images(bytes: &[u8]) -> bool {
-    let Ok(file) = IdxFile::parse("images.idx", bytes) else { return false };
-    if file.n_samples().saturating_mul(file.width()) < 1 << 23 {
-        assert_eq!(file.matrix().dim(), (file.n_samples(), file.width()));
-    }
-    true
+    read_idx(bytes).is_ok()
 }
 
 /// Reads the bytes as the manifest of a data set; returns whether they are accepted.

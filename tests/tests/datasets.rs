@@ -3,13 +3,33 @@
 use approx::assert_abs_diff_eq;
 use cdimc_data::Seed;
 use cdimc_tables::datasets::{Catalog, DatasetStatus};
-use cdimc_tables::{IdxFile, MatFile};
+use cdimc_tables::{ReadOptions, Replicates, Table, TableError, ViewSource, read_bytes, read_idx};
 use ndarray::{Array2, s};
 use rand::Rng;
+use std::path::Path;
 
 /// Returns the catalog over the folder in `CDIMC_DATASETS`, or `None` if it is not set.
 fn catalog() -> Option<Catalog> {
     std::env::var_os("CDIMC_DATASETS").map(|_| Catalog::from_env(None).expect("readable manifests"))
+}
+
+/// Reads the cells of `X` in a MATLAB file from its bytes, with these vectors as ids and classes.
+fn cells_of_x(
+    bytes: Vec<u8>,
+    id: Option<&str>,
+    label: Option<&str>,
+) -> Result<Vec<Table>, TableError> {
+    let source = ViewSource { name: None, path: "some.mat".into(), member: Some("X".into()) };
+    let [id, label] = [id, label].map(|name| name.map(str::to_owned));
+    read_bytes(
+        bytes,
+        &source,
+        &ReadOptions { id, label, replicates: Replicates::First, ..ReadOptions::default() },
+    )
+}
+
+fn bytes(path: impl AsRef<Path>) -> Vec<u8> {
+    std::fs::read(path).unwrap()
 }
 
 #[test]
@@ -66,16 +86,15 @@ fn mnist4000_equals_the_publication_of_the_pmvc_cgan_authors() {
     let Some(catalog) = catalog() else { return };
     let data = catalog.load("mnist4000").unwrap();
     let Some(path) = catalog.find("mnist/mnist_edge_6000.mat") else { return };
-    let published = MatFile::read(path).unwrap();
-    let index = published.matrix("mnist_train_index0").unwrap();
+    let published = cells_of_x(bytes(path), Some("mnist_train_index0"), Some("Y")).unwrap();
     let rows = catalog.manifest("mnist4000").unwrap().rows.as_ref().unwrap();
-    assert!(rows.index.iter().zip(&index).all(|(&row, &found)| row as f64 == found));
-    for view in 0..2 {
-        let theirs = published.cell("X", view).unwrap();
-        assert_eq!(data.views()[view], theirs.slice(s![..4000, ..]), "view {view}");
+    let index = published[0].ids.as_ref().unwrap();
+    assert!(rows.index.iter().zip(index).all(|(row, found)| row.to_string() == *found));
+    for (ours, theirs) in data.views().iter().zip(&published) {
+        assert_eq!(ours, theirs.values.dense().slice(s![..4000, ..]), "{}", theirs.name);
     }
-    let theirs = published.matrix("Y").unwrap();
-    assert!(data.labels().unwrap().iter().zip(&theirs).all(|(&ours, &y)| ours as f64 == y));
+    let theirs = published[0].labels.as_ref().unwrap();
+    assert!(data.labels().unwrap().iter().zip(theirs).all(|(ours, y)| ours.to_string() == *y));
 }
 
 #[test]
@@ -86,8 +105,8 @@ fn mnist70k_is_the_training_set_followed_by_the_test_set() {
     let labels = data.labels().unwrap();
     let n_sevens = |labels: &[usize]| labels.iter().filter(|&&label| label == 7).count();
     assert_eq!((n_sevens(&labels[..60_000]), n_sevens(&labels[60_000..])), (6265, 1028));
-    let first_of_test = IdxFile::read(catalog.find("mnist/t10k-images-idx3-ubyte.gz").unwrap());
-    let first_of_test = first_of_test.unwrap().matrix();
+    let first_of_test = catalog.find("mnist/t10k-images-idx3-ubyte.gz").unwrap();
+    let first_of_test = read_idx(&bytes(first_of_test)).unwrap();
     assert_eq!(data.views()[0].slice(s![60_000.., ..]), first_of_test);
 }
 
@@ -96,25 +115,26 @@ fn a_file_of_version_7_3_has_the_same_views() {
     let Some(catalog) = catalog() else { return };
     let Some(path) = catalog.find("bdgp/BDGP_4view.mat") else { return };
     let data = catalog.load("bdgp").unwrap();
-    assert_eq!(MatFile::read(path).unwrap().matrices("X").unwrap(), data.views());
+    let views = cells_of_x(bytes(path), None, None).unwrap();
+    assert!(views.iter().map(|view| view.values.dense()).eq(data.views()));
 }
 
 #[test]
 fn damaged_copies_of_real_files_are_errors() {
     let Some(catalog) = catalog() else { return };
-    let mat = std::fs::read(catalog.find("handwritten/handwritten-5view.mat").unwrap()).unwrap();
-    let idx = std::fs::read(catalog.find("mnist/t10k-labels-idx1-ubyte.gz").unwrap()).unwrap();
+    let mat = bytes(catalog.find("handwritten/handwritten-5view.mat").unwrap());
+    let idx = bytes(catalog.find("mnist/t10k-labels-idx1-ubyte.gz").unwrap());
+    let read = |bytes: &[u8]| cells_of_x(bytes.to_vec(), Some("Y"), None);
+    assert!(read(&mat).is_ok() && read_idx(&idx).is_ok());
     let mut rng = Seed::new(0).rng();
     for _ in 0..60 {
         let cut = rng.gen_range(0..mat.len());
         // Each variable is compressed: a cut between two leaves the first.
-        if let Ok(file) = MatFile::parse("cut.mat", &mat[..cut]) {
-            assert!(file.matrices("X").and(file.matrix("Y")).is_err(), "cut at {cut}");
-        }
+        assert!(read(&mat[..cut]).is_err(), "cut at {cut}");
         let mut flipped = mat.clone();
         flipped[rng.gen_range(128..mat.len())] ^= 1 << rng.gen_range(0..8);
-        assert!(MatFile::parse("flipped.mat", &flipped).is_err());
+        assert!(read(&flipped).is_err());
         let cut = rng.gen_range(0..idx.len());
-        assert!(IdxFile::parse("cut.gz", &idx[..cut]).is_err());
+        assert!(read_idx(&idx[..cut]).is_err());
     }
 }

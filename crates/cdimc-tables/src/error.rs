@@ -119,6 +119,18 @@ pub(crate) enum Problem {
     ElementType { name: String, kind: String },
 }
 
+/// Returns with the error of this message unless a condition holds.
+#[cfg(feature = "files")]
+macro_rules! ensure {
+    ($holds:expr, $($message:tt)+) => {
+        if !$holds {
+            return Err(format!($($message)+).into());
+        }
+    };
+}
+#[cfg(feature = "files")]
+pub(crate) use ensure;
+
 /// One line that states what is wrong with the content of a file.
 #[cfg(feature = "files")]
 #[derive(Debug)]
@@ -154,6 +166,12 @@ pub enum DatasetError {
     /// Any other reason.
     #[error("{0}")]
     Message(String),
+}
+
+impl From<String> for DatasetError {
+    fn from(message: String) -> Self {
+        Self::Message(message)
+    }
 }
 
 impl DatasetError {

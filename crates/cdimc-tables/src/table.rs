@@ -29,12 +29,12 @@ pub struct Table {
 }
 
 impl Table {
-    /// Returns a table without names of rows and columns.
+    /// Returns a table without a file and names of rows and columns.
     #[cfg(any(test, feature = "files"))]
-    pub(crate) fn of(name: &str, path: &std::path::Path, values: impl Into<Matrix>) -> Self {
+    pub(crate) fn of(name: &str, values: impl Into<Matrix>) -> Self {
         Self {
             name: name.to_owned(),
-            path: path.to_owned(),
+            path: PathBuf::new(),
             ids: None,
             labels: None,
             features: Vec::new(),
@@ -66,7 +66,8 @@ impl Table {
     ) -> Self {
         let values = values.into();
         let features = (0..values.ncols()).map(|j| format!("f{j}")).collect();
-        Self { ids, features, ..Self::of(name, format!("{name}.csv").as_ref(), values) }
+        let path = format!("{name}.csv").into();
+        Self { path, ids, features, ..Self::of(name, values) }
     }
 }
 

@@ -2,11 +2,11 @@
 
 use super::image;
 use super::manifest::{Manifest, MaskSource, Orientation, Source};
-use crate::error::DatasetError;
-use crate::files::gzip;
+use crate::error::{DatasetError, Flaw};
 use crate::files::idx::IdxFile;
 use crate::files::matlab::MatFile;
-use cdimc_data::{Dataset, ViewMask};
+use crate::files::{Budget, gzip};
+use cdimc_data::{Dataset, Matrix, ViewMask};
 use ndarray::{Array2, ArrayView2, Axis, s};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -34,8 +34,8 @@ pub(crate) fn dataset(manifest: &Manifest, open: &Open<'_>) -> Result<Dataset, D
     let labels = classes(labels.iter().copied()).map_err(|r| decoder.flaw(&r))?;
     let n_classes = labels.iter().max().map_or(0, |most| most + 1);
     if n_classes != manifest.n_classes {
-        let reason = format!("{n_classes} classes: {} are described", manifest.n_classes);
-        return Err(decoder.flaw(&reason));
+        let described = manifest.n_classes;
+        return Err(decoder.flaw(&format!("{n_classes} classes: {described} are described")));
     }
     Ok(Dataset::new(&manifest.name, views, Some(labels))?)
 }
@@ -47,30 +47,29 @@ pub(crate) fn masks(
     open: &Open<'_>,
 ) -> Result<Vec<ViewMask>, DatasetError> {
     let (path, bytes) = open(&source.file)?;
-    let folds = MatFile::parse(&path, &bytes)?.matrices(&source.variable)?;
     let expected = (manifest.n_samples, manifest.views.len());
-    folds
-        .iter()
-        .enumerate()
-        .map(|(f, fold)| {
-            let flaw = |what: &str| {
-                DatasetError::file(&path, &format!("cell {f} of {}: {what}", source.variable))
-            };
-            if fold.dim() != expected {
-                return Err(flaw(&format!(
-                    "{} x {}: a mask of {} x {} is needed",
-                    fold.nrows(),
-                    fold.ncols(),
-                    expected.0,
-                    expected.1
-                )));
-            }
-            if let Some(odd) = fold.iter().find(|&&x| x != 0.0 && x != 1.0) {
-                return Err(flaw(&format!("an entry = {odd}: a mask holds 0 and 1")));
-            }
-            Ok(ViewMask::new(fold.mapv(|x| x == 1.0))?)
-        })
-        .collect()
+    let mask = |(f, fold): (usize, &Matrix)| -> Result<ViewMask, DatasetError> {
+        let flaw = |what: String| {
+            DatasetError::file(&path, &format!("cell {f} of {}: {what}", source.variable))
+        };
+        let (fold, (n, m)) = (fold.dense(), expected);
+        if fold.dim() != expected {
+            let (rows, columns) = fold.dim();
+            return Err(flaw(format!("{rows} x {columns}: a mask of {n} x {m} is needed")));
+        }
+        if let Some(odd) = fold.iter().find(|&&x| x != 0.0 && x != 1.0) {
+            return Err(flaw(format!("an entry = {odd}: a mask holds 0 and 1")));
+        }
+        Ok(ViewMask::new(fold.mapv(|x| x == 1.0))?)
+    };
+    let folds = mat(&bytes).and_then(|file| file.matrices(&source.variable));
+    let folds = folds.map_err(|Flaw(reason)| DatasetError::file(&path, &reason))?;
+    folds.iter().enumerate().map(mask).collect()
+}
+
+/// Parses a MATLAB file.
+fn mat(bytes: &[u8]) -> Result<MatFile, Flaw> {
+    MatFile::parse(bytes, Budget::of_file(bytes.len(), None))
 }
 
 /// Returns each value's position among the sorted distinct values.
@@ -87,13 +86,13 @@ pub(crate) fn classes(values: impl Iterator<Item = f64> + Clone) -> Result<Vec<u
 struct Decoder<'a> {
     manifest: &'a Manifest,
     open: &'a Open<'a>,
-    /// Last parsed file: the views of a data set usually share one.
-    parsed: Option<(String, Parsed)>,
+    /// Name, path and content of the last parsed file: the views of a data set usually share one.
+    parsed: Option<(String, PathBuf, Parsed)>,
 }
 
 enum Parsed {
     Mat(MatFile),
-    Csv(PathBuf, Array2<f64>),
+    Csv(Array2<f64>),
 }
 
 impl Decoder<'_> {
@@ -114,20 +113,27 @@ impl Decoder<'_> {
             Source::Profiles(i) => return Ok(image::profiles(images(&i.of)?, i.image)),
             Source::Idx { files } => return self.idx(files, width),
             Source::Mat { file, variable, cell, samples, features } => {
-                let file = self.mat(file)?;
-                let mut matrix = file.view(variable, *cell)?;
+                let parse = |bytes: &[u8]| mat(bytes).map(Parsed::Mat);
+                let (path, Parsed::Mat(content)) = self.parsed(file, &parse)? else {
+                    return Err(self.flaw(&format!("{file} is no MAT file")));
+                };
+                let matrix = content.view(variable, *cell);
+                let mut matrix =
+                    matrix.map_err(|Flaw(reason)| DatasetError::file(path, &reason))?;
                 if *samples == Orientation::Columns {
                     matrix = matrix.reversed_axes();
                 }
                 let [first, end] = features.unwrap_or([0, matrix.ncols()]);
                 if first > end || end > matrix.ncols() {
-                    let reason = format!("{variable} has {} features, not {end}", matrix.ncols());
-                    return Err(self.flaw(&reason));
+                    let n = matrix.ncols();
+                    return Err(self.flaw(&format!("{variable} has {n} features, not {end}")));
                 }
                 matrix.slice(s![.., first..end]).as_standard_layout().into_owned()
             }
             Source::Csv { file, columns: [first, end] } => {
-                let (path, table) = self.csv(file)?;
+                let (path, Parsed::Csv(table)) = self.parsed(file, &table)? else {
+                    return Err(self.flaw(&format!("{file} is no CSV file")));
+                };
                 if first > end || *end > table.ncols() {
                     let reason = format!("{} columns, not {end}", table.ncols());
                     return Err(DatasetError::file(path, &reason));
@@ -135,14 +141,10 @@ impl Decoder<'_> {
                 table.slice(s![.., *first..*end]).to_owned()
             }
         };
-        match &self.manifest.rows {
-            None => Ok(matrix),
-            Some(rows) => match rows.index.iter().find(|&&row| row >= matrix.nrows()) {
-                Some(row) => {
-                    Err(self.flaw(&format!("row {row} of {}: there is none", matrix.nrows())))
-                }
-                None => Ok(matrix.select(Axis(0), &rows.index)),
-            },
+        let Some(rows) = &self.manifest.rows else { return Ok(matrix) };
+        match rows.index.iter().find(|&&row| row >= matrix.nrows()) {
+            Some(row) => Err(self.flaw(&format!("row {row} of {}: there is none", matrix.nrows()))),
+            None => Ok(matrix.select(Axis(0), &rows.index)),
         }
     }
 
@@ -153,19 +155,21 @@ impl Decoder<'_> {
         let mut start = 0;
         for name in files {
             let (path, bytes) = (self.open)(name)?;
-            let file = IdxFile::parse(&path, &bytes)?;
+            let flaw = |reason: String| DatasetError::file(&path, &reason);
+            let file = IdxFile::parse(&bytes).map_err(flaw)?;
             drop(bytes);
             let end = start + file.n_samples();
             match &self.manifest.rows {
                 None => {
                     // Extra samples are counted below and cause an error.
                     let rows = start.min(n_samples)..end.min(n_samples);
-                    file.fill(matrix.slice_mut(s![rows, ..]), |i| i)?;
+                    file.fill(matrix.slice_mut(s![rows, ..]), |i| i).map_err(flaw)?;
                 }
                 Some(rows) => {
                     for (i, &row) in rows.index.iter().enumerate() {
                         if (start..end).contains(&row) {
-                            file.fill(matrix.slice_mut(s![i..=i, ..]), |_| row - start)?;
+                            let place = matrix.slice_mut(s![i..=i, ..]);
+                            file.fill(place, |_| row - start).map_err(flaw)?;
                         }
                     }
                 }
@@ -177,53 +181,39 @@ impl Decoder<'_> {
             Some(rows) => rows.index.iter().max().map_or(0, |most| most + 1),
         };
         if start < needed || (self.manifest.rows.is_none() && start > needed) {
-            let reason = format!("{} hold {start} samples: {needed} are needed", files.join(", "));
-            return Err(self.flaw(&reason));
+            let files = files.join(", ");
+            return Err(self.flaw(&format!("{files} hold {start} samples: {needed} are needed")));
         }
         Ok(matrix)
     }
 
-    fn mat(&mut self, name: &str) -> Result<&MatFile, DatasetError> {
-        match &self.parsed {
-            Some((parsed, Parsed::Mat(_))) if parsed == name => {}
-            _ => {
+    /// Returns path and content of a file.
+    fn parsed(
+        &mut self,
+        name: &str,
+        parse: &dyn Fn(&[u8]) -> Result<Parsed, Flaw>,
+    ) -> Result<(&Path, &Parsed), DatasetError> {
+        let last = self.parsed.take().filter(|(last, ..)| last == name);
+        let found = match last {
+            Some(last) => last,
+            None => {
                 let (path, bytes) = (self.open)(name)?;
-                let file = MatFile::parse(path, &bytes)?;
-                self.parsed = Some((name.to_owned(), Parsed::Mat(file)));
+                let content = parse(&bytes);
+                let content = content.map_err(|Flaw(reason)| DatasetError::file(&path, &reason))?;
+                (name.to_owned(), path, content)
             }
-        }
-        match &self.parsed {
-            Some((_, Parsed::Mat(file))) => Ok(file),
-            _ => Err(self.flaw(&format!("{name} is no MAT file"))),
-        }
-    }
-
-    fn csv(&mut self, name: &str) -> Result<(&Path, &Array2<f64>), DatasetError> {
-        match &self.parsed {
-            Some((parsed, Parsed::Csv(..))) if parsed == name => {}
-            _ => {
-                let (path, bytes) = (self.open)(name)?;
-                let table = table(&bytes).map_err(|r| DatasetError::file(&path, &r))?;
-                self.parsed = Some((name.to_owned(), Parsed::Csv(path, table)));
-            }
-        }
-        match &self.parsed {
-            Some((_, Parsed::Csv(path, table))) => Ok((path, table)),
-            _ => Err(self.flaw(&format!("{name} is no CSV file"))),
-        }
+        };
+        let (_, path, content) = self.parsed.insert(found);
+        Ok((path, content))
     }
 
     fn expect(&self, what: &str, matrix: &Array2<f64>, width: usize) -> Result<(), DatasetError> {
-        let expected = (self.manifest.n_samples, width);
-        if matrix.dim() == expected {
+        let (n, (rows, columns)) = (self.manifest.n_samples, matrix.dim());
+        if (rows, columns) == (n, width) {
             return Ok(());
         }
         Err(self.flaw(&format!(
-            "{what}: {} x {} (samples x features): {} x {} are described",
-            matrix.nrows(),
-            matrix.ncols(),
-            expected.0,
-            expected.1
+            "{what}: {rows} x {columns} (samples x features): {n} x {width} are described"
         )))
     }
 
@@ -233,19 +223,19 @@ impl Decoder<'_> {
 }
 
 /// Returns the numbers of a comma-separated table without header, compressed or plain.
-fn table(bytes: &[u8]) -> Result<Array2<f64>, String> {
+fn table(bytes: &[u8]) -> Result<Parsed, Flaw> {
     let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(gzip::content(bytes));
     let (mut values, mut n_rows) = (Vec::new(), 0);
     for record in reader.records() {
         let record = record.map_err(|e| format!("damaged: {e}"))?;
         n_rows += 1;
-        for (column, field) in record.iter().enumerate() {
+        for (column, field) in (1..).zip(&record) {
             let value = field.trim().parse::<f64>();
             values.push(value.map_err(|_| {
-                format!("line {n_rows}, column {}: {field:?} is not a number", column + 1)
+                format!("line {n_rows}, column {column}: {field:?} is not a number")
             })?);
         }
     }
     let n_columns = values.len().checked_div(n_rows).unwrap_or(0);
-    Array2::from_shape_vec((n_rows, n_columns), values).map_err(|e| e.to_string())
+    Ok(Parsed::Csv(Array2::from_shape_vec((n_rows, n_columns), values)?))
 }

@@ -32,7 +32,16 @@ pub(crate) enum Decode {
     /// Reads a stream; the file may exceed memory.
     Stream(fn(Opened, &ViewSource, &ReadOptions) -> Result<Decoded, Problem>),
     /// Reads the bytes of the whole file.
-    Bytes(fn(Vec<u8>, &Budget, &ViewSource, &ReadOptions) -> Result<Decoded, Problem>),
+    Bytes(fn(Vec<u8>, Request<'_>) -> Result<Decoded, Problem>),
+}
+
+/// What is read of a file.
+#[derive(Clone, Copy)]
+pub(crate) struct Request<'a> {
+    pub(crate) source: &'a ViewSource,
+    pub(crate) options: &'a ReadOptions,
+    /// Memory for the content.
+    pub(crate) budget: &'a Budget,
 }
 
 /// Returns the common name and the file name endings of each format, text first.

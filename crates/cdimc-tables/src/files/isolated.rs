@@ -21,10 +21,8 @@ const BYTES_PER_SECOND: u64 = 1 << 20;
 
 /// Message to the child; the bytes of the file follow.
 #[derive(Serialize, Deserialize)]
-struct Request {
-    name: Option<String>,
-    path: String,
-    member: Option<String>,
+struct Task {
+    source: ViewSource,
     options: ReadOptions,
     n_bytes: u64,
     /// Memory limit of the process in bytes.
@@ -66,10 +64,10 @@ pub(crate) fn read(
 ) -> Result<Decoded, Problem> {
     let n_bytes = bytes.len() as u64;
     let limit = Budget::of_file(bytes.len(), options.max_bytes).limit();
-    let request = Request {
-        name: source.name.clone(),
-        path: source.path.to_string_lossy().into_owned(),
-        member: source.member.clone(),
+    // JSON holds no other paths than text.
+    let path = source.path.to_string_lossy().into_owned().into();
+    let task = Task {
+        source: ViewSource { path, ..source.clone() },
         options: ReadOptions { decoder: None, ..options.clone() },
         n_bytes,
         memory_limit: memory_limit(limit, n_bytes),
@@ -85,7 +83,7 @@ pub(crate) fn read(
         .stderr(Stdio::null())
         .spawn()?;
     let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
-    let header = serde_json::to_vec(&request).map_err(std::io::Error::from)?;
+    let header = serde_json::to_vec(&task).map_err(std::io::Error::from)?;
     let writer = std::thread::spawn(move || {
         let Some(mut stdin) = stdin else { return };
         // A child that ends early sends its reason as its answer.
@@ -158,14 +156,13 @@ fn read_answer(
 /// If the request is invalid or the parent closes the pipe.
 pub fn serve() -> std::io::Result<()> {
     let (mut stdin, stdout) = (std::io::stdin().lock(), std::io::stdout().lock());
-    let request: Request = serde_json::from_slice(&read_framed(&mut stdin, 1 << 24)?)?;
-    set_limits(request.memory_limit, request.seconds)?;
+    let task = read_framed(&mut stdin, 1 << 24)?;
+    let Task { source, options, n_bytes, memory_limit, seconds } = serde_json::from_slice(&task)?;
+    set_limits(memory_limit, seconds)?;
     // The parent reports a panic in one line.
     std::panic::set_hook(Box::new(|_| {}));
-    let mut bytes = Vec::with_capacity(usize::try_from(request.n_bytes).unwrap_or(0));
+    let mut bytes = Vec::with_capacity(usize::try_from(n_bytes).unwrap_or(0));
     stdin.read_to_end(&mut bytes)?;
-    let Request { name, path, member, options, .. } = request;
-    let source = ViewSource { name, path: path.into(), member };
     let extension = source.path.extension().map(|e| e.to_string_lossy().to_lowercase());
     let head = &bytes[..bytes.len().min(4096)];
     let found = format::reader_of(head, extension.as_deref())
@@ -269,10 +266,8 @@ mod tests {
     #[test]
     fn tables_warnings_and_used_options_come_back_from_the_process() {
         let source = ViewSource { name: None, path: "a.mat".into(), member: None };
-        let table = Table {
-            ids: Some(vec!["s".into()]),
-            ..Table::of("x", &source.path, array![[1.5, f64::NAN]])
-        };
+        let table =
+            Table { ids: Some(vec!["s".into()]), ..Table::of("x", array![[1.5, f64::NAN]]) };
         let sparse = Sparse::from_rows(5, vec![0, 2], vec![1, 4], vec![2.5, -1.0]).unwrap();
         let other = Table { values: sparse.into(), ..table.clone() };
         let mut answer = Vec::new();

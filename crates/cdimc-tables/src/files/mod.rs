@@ -21,9 +21,8 @@ mod tenx;
 mod text;
 
 pub use format::formats;
-pub use idx::IdxFile;
+pub use idx::read_idx;
 pub use isolated::serve as decode_for_parent;
-pub use matlab::MatFile;
 pub use options::{Occurred, ReadOptions, Replicates};
 pub use samples::SampleNames;
 pub use source::ViewSource;
@@ -31,11 +30,10 @@ pub use text::{Words, read_words};
 
 use crate::error::{Flaw, Problem, TableError, listed};
 use crate::table::{Table, check_cells, check_features_once, check_ids_once, check_name};
-use budget::Budget;
+pub(crate) use budget::Budget;
 use cdimc_data::Matrix;
-use format::{Decode, Opened, Reader};
+use format::{Decode, Opened, Reader, Request};
 use std::panic::AssertUnwindSafe;
-use std::path::Path;
 
 /// Every format, in the order in which they are tried. The last one is the default.
 const READERS: &[&Reader] = &[
@@ -166,7 +164,8 @@ fn decode(
     let Decode::Bytes(decode) = reader.decode else { return Err(Problem::NotA("binary file")) };
     let budget = Budget::of_file(bytes.len(), options.max_bytes);
     // Third-party crates panic at some damaged files; their state is not used afterwards.
-    let decode = AssertUnwindSafe(|| decode(bytes, &budget, source, options));
+    let request = Request { source, options, budget: &budget };
+    let decode = AssertUnwindSafe(|| decode(bytes, request));
     let found = std::panic::catch_unwind(decode)
         .unwrap_or_else(|_| Err(Flaw::from("its parts contradict each other").into()));
     found.map_err(|problem| match problem {
@@ -180,8 +179,7 @@ fn decode(
 /// Returns the views of a file of named arrays: all its matrices, or the selected member. `matrices` returns the
 /// matrices of an array; ids and labels are vectors beside them.
 fn views<N: AsRef<str>>(
-    source: &ViewSource,
-    options: &ReadOptions,
+    Request { source, options, .. }: Request<'_>,
     names: &[N],
     [ids, labels]: [Option<Vec<String>>; 2],
     mut matrices: impl FnMut(&str) -> Result<Vec<(String, Matrix)>, Problem>,
@@ -192,7 +190,7 @@ fn views<N: AsRef<str>>(
     for name in names.iter().map(AsRef::as_ref).filter(is_view) {
         for (name, values) in matrices(name)? {
             let (ids, labels) = (ids.clone(), labels.clone());
-            tables.push(Table { ids, labels, ..Table::of(&name, &source.path, values) });
+            tables.push(Table { ids, labels, ..Table::of(&name, values) });
         }
     }
     if tables.is_empty() { Err(Problem::NoMatrix { there: listed(names) }) } else { Ok(tables) }
@@ -225,13 +223,6 @@ fn leave_out(table: &mut Table, options: &ReadOptions) {
         table.values = table.values.select_columns(&kept);
         table.features = kept.into_iter().map(|j| table.features[j].clone()).collect();
     }
-}
-
-/// Returns the file's name without folder and endings: `rna` for `data/rna.csv.gz`.
-fn stem(path: &Path) -> String {
-    let name = path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
-    let name = name.strip_suffix(".gz").unwrap_or(&name);
-    name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_owned()
 }
 
 /// Returns whether `text` means "not measured", comparing numbers by value.
@@ -360,7 +351,7 @@ mod tests {
         let table = |labels| Table {
             labels,
             features: numbered(2),
-            ..Table::of("x", Path::new("x.mat"), ndarray::Array2::zeros((3, 2)))
+            ..Table::of("x", ndarray::Array2::zeros((3, 2)))
         };
         assert!(check(&table(vector(3))).is_ok());
         let message = check(&table(vector(2))).unwrap_err().to_string();
@@ -372,11 +363,5 @@ mod tests {
         transpose(&mut samples_in_columns).unwrap();
         assert!(check(&samples_in_columns).is_ok());
         assert!(!check(&table(vector(4))).unwrap_err().to_string().contains("--transposed"));
-    }
-
-    #[test]
-    fn the_stem_drops_every_known_ending() {
-        assert_eq!(stem(Path::new("x/rna.csv.gz")), "rna");
-        assert_eq!(stem(Path::new("protein.v2.npy")), "protein.v2");
     }
 }

@@ -1,8 +1,8 @@
 //! Reads spreadsheets (`.xlsx`): every sheet is read like a text table.
 
 use crate::error::{Flaw, Problem, listed};
-use crate::files::format::{Decode, Reader};
-use crate::files::{Budget, Decoded, ReadOptions, ViewSource, text};
+use crate::files::format::{Decode, Reader, Request};
+use crate::files::{Budget, Decoded, text};
 use calamine::{Data, DataRef, Reader as _, Xlsx};
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read};
@@ -26,12 +26,8 @@ pub(crate) const XLSX: Reader = Reader {
 };
 
 /// Reads every sheet with cells, or the selected one; an only sheet is named after the file.
-fn read(
-    bytes: Vec<u8>,
-    budget: &Budget,
-    source: &ViewSource,
-    options: &ReadOptions,
-) -> Result<Decoded, Problem> {
+fn read(bytes: Vec<u8>, request: Request<'_>) -> Result<Decoded, Problem> {
+    let Request { source, budget, .. } = request;
     check_sizes(&bytes, budget)?;
     let mut book = Xlsx::new(Cursor::new(bytes)).map_err(Flaw::from)?;
     let names = book.sheet_names();
@@ -39,8 +35,7 @@ fn read(
     let mut found = Decoded { tables: Vec::new(), warnings: Vec::new() };
     for name in names.iter().filter(|name| source.selects(name)) {
         let Some(csv) = sheet(&mut book, name, budget)? else { continue };
-        let of_sheet = text::read_table(&csv[..], budget, source, options, false);
-        let of_sheet = of_sheet.map_err(|problem| {
+        let of_sheet = text::read_table(&csv[..], request, false).map_err(|problem| {
             let others = if source.member.is_none() && names.len() > 1 {
                 "; FILE.xlsx#SHEET reads one sheet"
             } else {
@@ -58,7 +53,7 @@ fn read(
     }
     match &mut found.tables[..] {
         [] => return Err(Problem::NoMatrix { there: listed(&names) }),
-        [table] if source.member.is_none() => table.name = crate::files::stem(&source.path),
+        [table] if source.member.is_none() => table.name = source.stem(),
         _ => {}
     }
     Ok(found)

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// Source of a view: `[NAME=]PATH[#MEMBER]`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ViewSource {
     /// Name given by the user.
     pub name: Option<String>,
@@ -51,33 +51,14 @@ impl ViewSource {
         let names = tenx::files_beside(&path);
         [Some(path), ids].into_iter().chain(names).flatten().collect()
     }
-}
 
-impl FromStr for ViewSource {
-    type Err = std::convert::Infallible;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        // An existing path is taken as is, so that file names with `=` or `#` work.
-        if Path::new(text).exists() {
-            return Ok(Self { name: None, path: text.into(), member: None });
-        }
-        let (name, rest) = match text.split_once('=') {
-            Some((name, rest)) if !name.is_empty() && !name.contains(['/', '\\']) => {
-                (Some(name.to_owned()), rest)
-            }
-            _ => (None, text),
-        };
-        let (path, member) = match rest.rsplit_once('#') {
-            Some((path, member)) if !member.is_empty() && !Path::new(rest).exists() => {
-                (path, Some(member.to_owned()))
-            }
-            _ => (rest, None),
-        };
-        Ok(Self { name, path: path.into(), member })
+    /// Returns the file's name without folder and endings: `rna` for `data/rna.csv.gz`.
+    pub(crate) fn stem(&self) -> String {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        let name = name.strip_suffix(".gz").unwrap_or(&name);
+        name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_owned()
     }
-}
 
-impl ViewSource {
     /// Returns the files of a view whose file name contains `*`, with the text that `*` matches, in ascending order.
     /// Returns `None` for a view in one file.
     ///
@@ -109,6 +90,30 @@ impl ViewSource {
     }
 }
 
+impl FromStr for ViewSource {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        // An existing path is taken as is, so that file names with `=` or `#` work.
+        if Path::new(text).exists() {
+            return Ok(Self { name: None, path: text.into(), member: None });
+        }
+        let (name, rest) = match text.split_once('=') {
+            Some((name, rest)) if !name.is_empty() && !name.contains(['/', '\\']) => {
+                (Some(name.to_owned()), rest)
+            }
+            _ => (None, text),
+        };
+        let (path, member) = match rest.rsplit_once('#') {
+            Some((path, member)) if !member.is_empty() && !Path::new(rest).exists() => {
+                (path, Some(member.to_owned()))
+            }
+            _ => (rest, None),
+        };
+        Ok(Self { name, path: path.into(), member })
+    }
+}
+
 impl fmt::Display for ViewSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(name) = &self.name {
@@ -133,6 +138,10 @@ mod tests {
                 path: "data/omics.npz".into(),
                 member: Some("expr".into())
             }
+        );
+        assert_eq!(
+            ["x/rna.csv.gz", "protein.v2.npy"].map(|path| parse(path).stem()),
+            ["rna", "protein.v2"]
         );
         assert_eq!(parse("./a=b.csv").path, PathBuf::from("./a=b.csv"));
         assert_eq!(parse("rna=data/omics.npz#expr").to_string(), "rna=data/omics.npz#expr");

@@ -3,9 +3,8 @@
 use super::parquet_types::check_column_types;
 use crate::Table;
 use crate::error::{Flaw, Problem, listed};
-use crate::files::{
-    Budget, Decoded, ReadOptions, ViewSource, is_unnamed, stem, warning_of_unnamed,
-};
+use crate::files::format::Request;
+use crate::files::{Budget, Decoded, is_unnamed, warning_of_unnamed};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Decimal128Type, Decimal256Type, Float64Type};
 use arrow_array::{Array, RecordBatch};
@@ -24,12 +23,7 @@ const TRAILER_BYTES: usize = 10;
 const CONTINUATION: [u8; 4] = [0xff; 4];
 
 /// Reads a Parquet file.
-pub(super) fn read_parquet(
-    bytes: Vec<u8>,
-    budget: &Budget,
-    source: &ViewSource,
-    options: &ReadOptions,
-) -> Result<Decoded, Problem> {
+pub(super) fn read_parquet(bytes: Vec<u8>, request: Request<'_>) -> Result<Decoded, Problem> {
     let bytes = bytes::Bytes::from(bytes);
     let reader = ParquetRecordBatchReaderBuilder::try_new(bytes.clone()).map_err(Flaw::from)?;
     check_column_types(&bytes).map_err(Flaw)?;
@@ -50,25 +44,20 @@ pub(super) fn read_parquet(
     }
     let n_columns = reader.schema().fields().len();
     // Checked before decompression; batches take from the budget later.
-    budget.clone().values(&[n_rows as usize, n_columns])?;
+    request.budget.clone().values(&[n_rows as usize, n_columns])?;
     let schema = reader.schema().clone();
     let batches = reader.build().map_err(Flaw::from)?;
-    table(&schema, batches, budget, source, options)
+    table(&schema, batches, request)
 }
 
 /// Reads an Arrow IPC file (Feather version 2) or stream.
-pub(super) fn read_arrow(
-    bytes: Vec<u8>,
-    budget: &Budget,
-    source: &ViewSource,
-    options: &ReadOptions,
-) -> Result<Decoded, Problem> {
+pub(super) fn read_arrow(bytes: Vec<u8>, request: Request<'_>) -> Result<Decoded, Problem> {
     if bytes.starts_with(&CONTINUATION) {
-        check_stream(&bytes, budget)?;
+        check_stream(&bytes, request.budget)?;
         let reader = StreamReader::try_new(Cursor::new(bytes), None).map_err(Flaw::from)?;
-        return table(&reader.schema(), reader, budget, source, options);
+        return table(&reader.schema(), reader, request);
     }
-    check_blocks(&bytes, budget)?;
+    check_blocks(&bytes, request.budget)?;
     // A file is a stream between two marks. Its schema is at the end and, unless Polars wrote it, also at the
     // beginning.
     let stream = bytes.get(8..).filter(|stream| stream.starts_with(&CONTINUATION));
@@ -81,7 +70,7 @@ pub(super) fn read_arrow(
             Flaw::from("its schema at the end differs from the one at the beginning").into()
         );
     }
-    table(&schema, reader, budget, source, options)
+    table(&schema, reader, request)
 }
 
 /// Checks that the blocks named in the footer lie in the file, and checks their messages.
@@ -189,9 +178,7 @@ fn check_buffers(batch: Layout<'_>, body: &[u8], budget: &Budget) -> Result<(), 
 fn table(
     schema: &Schema,
     batches: impl Iterator<Item = Result<RecordBatch, ArrowError>>,
-    budget: &Budget,
-    source: &ViewSource,
-    options: &ReadOptions,
+    Request { source, options, budget }: Request<'_>,
 ) -> Result<Decoded, Problem> {
     let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
     options.check_named(&names)?;
@@ -254,7 +241,7 @@ fn table(
         labels: label.map(|_| labels),
         features: kept.iter().map(|&j| names[j].to_owned()).collect(),
         left_out: options.dropped(&names),
-        ..Table::of(&stem(&source.path), &source.path, values)
+        ..Table::of(&source.stem(), values)
     };
     let warnings = warning_of_unnamed(&unnamed).into_iter().collect();
     Ok(Decoded { tables: vec![table], warnings })

@@ -5,37 +5,30 @@
 
 use crate::Table;
 use crate::error::{Flaw, Problem, listed};
+use crate::files::format::Request;
 use crate::files::hdf5_file::{Group, Hdf5File, not_read, text, texts};
-use crate::files::{ReadOptions, ViewSource, stem};
 use cdimc_data::Matrix;
 use ndarray::Array2;
 
 /// Reads a file that is one `AnnData`.
-pub(crate) fn read(
-    file: &Hdf5File,
-    source: &ViewSource,
-    options: &ReadOptions,
-) -> Result<Table, Problem> {
-    let layer = source.member.as_deref();
-    let name = layer.map_or_else(|| stem(&source.path), str::to_owned);
-    AnnData { file, group: &file.root() }.table(&name, layer, source, options)
+pub(crate) fn read(file: &Hdf5File, request: Request<'_>) -> Result<Table, Problem> {
+    let layer = request.source.member.as_deref();
+    let name = layer.map_or_else(|| request.source.stem(), str::to_owned);
+    AnnData { file, group: &file.root() }.table(&name, layer, request)
 }
 
 /// Reads every modality of a `MuData`, or the selected one.
 pub(crate) fn read_modalities(
     file: &Hdf5File,
-    source: &ViewSource,
-    options: &ReadOptions,
+    request: Request<'_>,
 ) -> Result<Vec<Table>, Problem> {
     let modalities = file.root().group("mod")?;
     let mut names = modalities.groups()?;
     names.sort();
-    let (modality, layer) = match source.member.as_deref() {
-        Some(member) => match member.split_once('/') {
-            Some((modality, layer)) => (Some(modality), Some(layer)),
-            None => (Some(member), None),
-        },
-        None => (None, None),
+    let member = request.source.member.as_deref();
+    let (modality, layer) = match member.and_then(|member| member.split_once('/')) {
+        Some((modality, layer)) => (Some(modality), Some(layer)),
+        None => (member, None),
     };
     if let Some(modality) = modality {
         if !names.iter().any(|name| name == modality) {
@@ -46,7 +39,7 @@ pub(crate) fn read_modalities(
     }
     let table = |name: String| {
         let group = modalities.group(&name)?;
-        AnnData { file, group: &group }.table(&name, layer, source, options)
+        AnnData { file, group: &group }.table(&name, layer, request)
     };
     names.into_iter().map(table).collect()
 }
@@ -64,8 +57,7 @@ impl AnnData<'_> {
         self,
         name: &str,
         layer: Option<&str>,
-        source: &ViewSource,
-        options: &ReadOptions,
+        Request { options, .. }: Request<'_>,
     ) -> Result<Table, Problem> {
         let part = |part: &str, name: &str| {
             let part = Hdf5File::group(self.group, part)?;
@@ -115,7 +107,7 @@ impl AnnData<'_> {
             ))
             .into());
         }
-        Ok(Table { ids: Some(ids), labels, features, ..Table::of(name, &source.path, values) })
+        Ok(Table { ids: Some(ids), labels, features, ..Table::of(name, values) })
     }
 
     /// Reads the matrix `name` of a group, dense or sparse, if present.

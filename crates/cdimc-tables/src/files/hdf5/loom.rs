@@ -2,8 +2,8 @@
 
 use crate::Table;
 use crate::error::{Flaw, Problem, listed};
+use crate::files::format::Request;
 use crate::files::hdf5_file::{Group, Hdf5File};
-use crate::files::{ReadOptions, ViewSource, stem};
 
 /// Usual attributes with the names of cells and genes; the first gene attribute without repeats is used.
 const CELLS: [&str; 4] = ["CellID", "obs_names", "cell_names", "barcode"];
@@ -21,8 +21,7 @@ pub(super) fn is_loom(root: &Group) -> Result<bool, Flaw> {
 pub(super) fn read(
     file: &Hdf5File,
     root: &Group,
-    source: &ViewSource,
-    options: &ReadOptions,
+    Request { source, options, .. }: Request<'_>,
 ) -> Result<Table, Problem> {
     let (rows, columns) = (root.group("row_attrs")?, root.group("col_attrs")?);
     let words = |group: &Group, name: &str| -> Result<Option<Vec<String>>, Problem> {
@@ -34,7 +33,7 @@ pub(super) fn read(
         Ok(listed(&names))
     };
     let (dataset, name) = match &source.member {
-        None => (Hdf5File::dataset(root, "matrix")?, stem(&source.path)),
+        None => (Hdf5File::dataset(root, "matrix")?, source.stem()),
         Some(layer) => {
             let layers = Hdf5File::group(root, "layers")?;
             let found = layers.as_ref().map(|layers| Hdf5File::dataset(layers, layer));
@@ -79,7 +78,7 @@ pub(super) fn read(
             Flaw::from(format!("{names} names of genes, {genes} rows in the matrix")).into()
         );
     }
-    Ok(Table { ids, labels, features, ..Table::of(&name, &source.path, values) })
+    Ok(Table { ids, labels, features, ..Table::of(&name, values) })
 }
 
 #[cfg(test)]

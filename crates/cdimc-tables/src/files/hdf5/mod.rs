@@ -3,11 +3,11 @@
 
 use crate::Table;
 use crate::error::{Flaw, Problem};
-use crate::files::format::{Decode, Reader};
+use crate::files::format::{Decode, Reader, Request};
 use crate::files::hdf5_file::{Group, Hdf5File, is_hdf5};
 use crate::files::matlab::{self, MatFile};
 use crate::files::tenx::Names;
-use crate::files::{Budget, Decoded, ReadOptions, ViewSource, views};
+use crate::files::{Decoded, views};
 use cdimc_data::Sparse;
 
 mod anndata;
@@ -24,31 +24,26 @@ pub(crate) const HDF5: Reader = Reader {
 };
 
 /// Reads every matrix of the file's convention, or the selected member.
-fn read(
-    bytes: Vec<u8>,
-    budget: &Budget,
-    source: &ViewSource,
-    options: &ReadOptions,
-) -> Result<Decoded, Problem> {
-    let file = Hdf5File::open(bytes, budget.clone())?;
+fn read(bytes: Vec<u8>, request: Request<'_>) -> Result<Decoded, Problem> {
+    let file = Hdf5File::open(bytes, request.budget.clone())?;
     let root = file.root();
     let names = Hdf5File::names(&root)?;
     let has = |name: &str| names.iter().any(|there| there == name);
     // MATLAB's variables may have any name, even one of another convention.
     if matlab::is_matlab(&root) {
-        let file = MatFile::of_hdf5(&source.path, &file).map_err(|e| matlab::damaged(&e))?;
-        return matlab::read(&file, source, options);
+        let file = MatFile::of_hdf5(&file).map_err(matlab::damaged)?;
+        return matlab::read(&file, request);
     }
     let tables = if loom::is_loom(&root)? {
-        vec![loom::read(&file, &root, source, options)?]
+        vec![loom::read(&file, &root, request)?]
     } else if has("mod") {
-        anndata::read_modalities(&file, source, options)?
+        anndata::read_modalities(&file, request)?
     } else if has("obs") || has("var") || (has("X") && root.group("X").is_ok()) {
-        vec![anndata::read(&file, source, options)?]
+        vec![anndata::read(&file, request)?]
     } else if let Some((counts, names)) = feature_barcode_matrix(&file)? {
-        names.tables(counts, source)?
+        names.tables(counts, request.source)?
     } else {
-        plain(&file, &root, &names, source, options)?
+        plain(&file, &root, &names, request)?
     };
     Ok(tables.into())
 }
@@ -79,18 +74,17 @@ fn plain(
     file: &Hdf5File,
     root: &Group,
     names: &[String],
-    source: &ViewSource,
-    options: &ReadOptions,
+    request: Request<'_>,
 ) -> Result<Vec<Table>, Problem> {
-    let vectors = options.vectors(names, |name| {
+    let vectors = request.options.vectors(names, |name| {
         let dataset = Hdf5File::dataset(root, name)?;
         Ok(dataset.map(|dataset| file.words(&dataset)).transpose()?)
     })?;
-    views(source, options, names, vectors, |name| {
+    views(request, names, vectors, |name| {
         let Some(dataset) = Hdf5File::dataset(root, name)? else { return Ok(Vec::new()) };
         let shape = Hdf5File::shape(&dataset)?;
         let is_matrix = shape.len() == 2 && shape.iter().all(|&n| n > 1);
-        if source.member.is_none() && !is_matrix {
+        if request.source.member.is_none() && !is_matrix {
             return Ok(Vec::new());
         }
         Ok(vec![(name.to_owned(), file.matrix(&dataset, name)?.into())])
@@ -100,6 +94,7 @@ fn plain(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::{Budget, ReadOptions, ViewSource};
     use crate::testing::{read as read_as, tables};
     use hdf5_pure::{AttrValue, FileBuilder};
 
@@ -151,7 +146,8 @@ mod tests {
         classes.with_f64_data(&[1., 2., 2.]).with_shape(&[1, 3]);
         let bytes = file.finish().unwrap();
         let source = ViewSource { name: None, path: "a.mat".into(), member: None };
-        let found = read(bytes, &Budget::of_file(0, None), &source, &ReadOptions::default());
+        let (options, budget) = (ReadOptions::default(), Budget::of_file(0, None));
+        let found = read(bytes, Request { source: &source, options: &options, budget: &budget });
         let [warning] = <[String; 1]>::try_from(found.unwrap().warnings).unwrap();
         assert!(
             warning.starts_with("`y` has 3 entries, as the matrices have columns"),

@@ -1,11 +1,11 @@
 //! Reads MATLAB files of version 5 and 7.3: matrices and cells of matrices, ids and labels as vectors or cells of text.
 
 use crate::Table;
-use crate::error::{DatasetError, Problem};
-use crate::files::format::{Decode, Reader};
-use crate::files::{Decoded, ReadOptions, ViewSource, stem, views};
+use crate::error::{Flaw, Problem};
+use crate::files::format::{Decode, Reader, Request};
+use crate::files::{Decoded, views};
 use cdimc_data::Matrix;
-pub use file::MatFile;
+pub(crate) use file::MatFile;
 pub(crate) use version73::is_matlab;
 
 mod file;
@@ -52,31 +52,27 @@ pub(crate) const MAT: Reader = Reader {
     sniff: |head| head.begins(&[b"MATLAB 5.0 MAT-file"]) || head.ends(&["mat"]),
     holds_one_table: false,
     is_foreign: false,
-    decode: Decode::Bytes(|bytes, budget, source, options| {
-        let file = MatFile::parse_within(&source.path, &bytes, budget.clone());
-        read(&file.map_err(|error| damaged(&error))?, source, options)
+    decode: Decode::Bytes(|bytes, request| {
+        read(&MatFile::parse(&bytes, request.budget.clone())?, request)
     }),
 };
 
 /// Reads every matrix of the file, or the selected variable. Each cell of a cell array is a view, and an only matrix is
 /// named after the file.
-pub(super) fn read(
-    file: &MatFile,
-    source: &ViewSource,
-    options: &ReadOptions,
-) -> Result<Decoded, Problem> {
+pub(super) fn read(file: &MatFile, request: Request<'_>) -> Result<Decoded, Problem> {
+    let Request { source, options, .. } = request;
     let names: Vec<&str> = file.names().collect();
     let vector = |name: &str| -> Result<Option<Vec<String>>, Problem> {
         if names.contains(&name) { words(file, name).map(Some) } else { Ok(None) }
     };
     let vectors = options.vectors(&names, vector)?;
     let mut lengths = Vec::new();
-    let mut tables = views(source, options, &names, vectors, |name| {
-        let cells = match file.values(name) {
+    let mut tables = views(request, &names, vectors, |name| {
+        let cells = match file.matrices(name) {
             Ok(cells) => cells,
             // Skipping an unread matrix would lose a view; text and structs are not views.
             Err(error) if source.member.is_some() || has_unread(file, name) => {
-                return Err(damaged(&error));
+                return Err(damaged(error));
             }
             Err(_) => return Ok(Vec::new()),
         };
@@ -92,7 +88,7 @@ pub(super) fn read(
     })?;
     let warning = if options.transposed { None } else { samples_in_columns(&tables, &lengths) };
     if let ([table], None) = (tables.as_mut_slice(), &source.member) {
-        table.name = stem(&source.path);
+        table.name = source.stem();
     }
     Ok(Decoded { tables, warnings: warning.into_iter().collect() })
 }
@@ -121,7 +117,7 @@ fn has_unread(file: &MatFile, name: &str) -> bool {
 
 /// Returns a vector of numbers or a cell array of text as words.
 fn words(file: &MatFile, name: &str) -> Result<Vec<String>, Problem> {
-    match file.variable(name).map_err(|error| damaged(&error))? {
+    match file.variable(name).map_err(damaged)? {
         MatValue::Cells(cells) => cells
             .iter()
             .map(|cell| match cell {
@@ -136,16 +132,11 @@ fn words(file: &MatFile, name: &str) -> Result<Vec<String>, Problem> {
         MatValue::Numeric { exact: Some(whole), .. } => {
             Ok(whole.iter().map(ToString::to_string).collect())
         }
-        _ => {
-            let matrix = file.matrix(name).map_err(|error| damaged(&error))?;
-            Ok(matrix.iter().map(ToString::to_string).collect())
-        }
+        _ => Ok(file.view(name, None).map_err(damaged)?.iter().map(ToString::to_string).collect()),
     }
 }
 
-/// Returns the error without the file name, which the reader adds.
-pub(crate) fn damaged(error: &DatasetError) -> Problem {
-    let text = error.to_string();
-    let reason = text.split_once(".mat: ").map_or(text.as_str(), |(_, reason)| reason).to_owned();
+/// Returns the error of a file that may be HDF5 too.
+pub(crate) fn damaged(Flaw(reason): Flaw) -> Problem {
     Problem::Damaged { format: "MATLAB file", reason }
 }

@@ -8,9 +8,9 @@ mod array;
 use self::array::{Content, claimed_shape, content, damaged, numbers, opened, values};
 use crate::Table;
 use crate::error::Problem;
-use crate::files::format::{Decode, Reader};
+use crate::files::format::{Decode, Reader, Request};
 use crate::files::sparse::Compressed;
-use crate::files::{Budget, Decoded, ReadOptions, ViewSource, stem, views};
+use crate::files::{Budget, Decoded, ViewSource, views};
 use cdimc_data::Sparse;
 use std::io::{Cursor, Read};
 
@@ -23,7 +23,7 @@ pub(crate) const NPY: Reader = Reader {
     sniff: |head| head.begins(&[b"\x93NUMPY"]),
     holds_one_table: true,
     is_foreign: false,
-    decode: Decode::Bytes(|bytes, budget, source, _| read_npy(&bytes, budget, source)),
+    decode: Decode::Bytes(|bytes, request| read_npy(&bytes, request)),
 };
 
 pub(crate) const NPZ: Reader = Reader {
@@ -33,20 +33,18 @@ pub(crate) const NPZ: Reader = Reader {
     sniff: |head| head.is_zip(true) || (head.is_zip(false) && head.ends(&["npz"])),
     holds_one_table: false,
     is_foreign: false,
-    decode: Decode::Bytes(|bytes, budget, source, options| {
-        read_npz(&bytes, budget, source, options)
-    }),
+    decode: Decode::Bytes(|bytes, request| read_npz(&bytes, request)),
 };
 
 /// Reads one matrix, with the ids of `NAME.ids.txt` beside `NAME.npy` if there is one.
-fn read_npy(bytes: &[u8], budget: &Budget, source: &ViewSource) -> Result<Decoded, Problem> {
-    let name = stem(&source.path);
-    let values = match content(&name, bytes, budget, false)? {
+fn read_npy(bytes: &[u8], request: Request<'_>) -> Result<Decoded, Problem> {
+    let name = request.source.stem();
+    let values = match content(&name, bytes, request.budget, false)? {
         Content::Matrix(values) => values,
         Content::Names(_) => return Err(Problem::NotAMatrix { name, dimensions: 1 }),
     };
-    let ids = ids_beside(source, &name)?;
-    Ok(vec![Table { ids, ..Table::of(&name, &source.path, values) }].into())
+    let ids = ids_beside(request.source, &name)?;
+    Ok(vec![Table { ids, ..Table::of(&name, values) }].into())
 }
 
 /// Returns the lines of `NAME.ids.txt`, if there is one.
@@ -73,22 +71,18 @@ fn ids_beside(source: &ViewSource, name: &str) -> Result<Option<Vec<String>>, Pr
 const SPARSE: [&str; 5] = ["data", "format", "indices", "indptr", "shape"];
 
 /// Reads every matrix of an archive, or the selected member; `--id` and `--label` name vectors in it.
-fn read_npz(
-    bytes: &[u8],
-    budget: &Budget,
-    source: &ViewSource,
-    options: &ReadOptions,
-) -> Result<Decoded, Problem> {
+fn read_npz(bytes: &[u8], request: Request<'_>) -> Result<Decoded, Problem> {
+    let Request { source, options, budget } = request;
     let archive = npyz::npz::NpzArchive::new(Cursor::new(bytes));
     let mut archive = archive.map_err(|e| damaged("NumPy archive", &e))?;
     check_names(&mut archive, bytes)?;
     let mut names: Vec<String> = archive.array_names().map(str::to_owned).collect();
     names.sort();
     if source.member.is_none() && SPARSE.iter().all(|part| names.iter().any(|name| name == part)) {
-        let name = stem(&source.path);
+        let name = source.stem();
         let values = sparse(&mut archive, &name, budget)?;
         let ids = ids_beside(source, &name)?;
-        return Ok(vec![Table { ids, ..Table::of(&name, &source.path, values) }].into());
+        return Ok(vec![Table { ids, ..Table::of(&name, values) }].into());
     }
     let vectors = options.vectors(&names, |name| {
         if !names.iter().any(|there| there == name) {
@@ -99,7 +93,7 @@ fn read_npz(
             Content::Matrix(_) => Ok(None),
         }
     })?;
-    let tables = views(source, options, &names, vectors, |name| {
+    let tables = views(request, &names, vectors, |name| {
         let bytes = member(&mut archive, name, budget)?;
         // Numbers, vectors and stacks of matrices are not views.
         let is_matrix = matches!(opened(&bytes)?.shape(), [n, m] if *n > 1 && *m > 1);
@@ -114,7 +108,7 @@ fn read_npz(
     let has = |part: &&str| names.iter().any(|name| name == part);
     if tables.is_err() && ["format", "data", "shape"].iter().all(has) {
         // For its message on sparse matrices of coordinates, diagonals or blocks.
-        sparse(&mut archive, &stem(&source.path), budget)?;
+        sparse(&mut archive, &source.stem(), budget)?;
     }
     Ok(tables?.into())
 }

@@ -8,9 +8,9 @@ mod tests;
 
 use crate::Table;
 use crate::error::Problem;
+use crate::files::ViewSource;
 use crate::files::format::Opened;
 use crate::files::text::unpacked;
-use crate::files::{ViewSource, stem};
 use cdimc_data::Sparse;
 use std::collections::HashMap;
 use std::io::Read;
@@ -201,10 +201,10 @@ impl Names {
         let table = |name: &str, columns: &[usize], values: Sparse| Table {
             ids: Some(self.barcodes.clone()),
             features: self.unique(columns),
-            ..Table::of(name, &source.path, values)
+            ..Table::of(name, values)
         };
         if let [] | [_] = types[..] {
-            let name = types.first().map_or_else(|| name_of(&source.path), ToString::to_string);
+            let name = types.first().map_or_else(|| name_of(source), ToString::to_string);
             let all: Vec<usize> = (0..n_features).collect();
             return Ok(vec![table(&name, &all, counts)]);
         }
@@ -227,10 +227,10 @@ impl Names {
 }
 
 /// Returns the name of a view without feature types: the prefix of the file, or the folder.
-fn name_of(matrix: &Path) -> String {
-    let file = stem(matrix);
+fn name_of(source: &ViewSource) -> String {
+    let file = source.stem();
     let prefix = file.strip_suffix("matrix").unwrap_or(&file).trim_end_matches(['_', '.', '-']);
-    let folder = matrix.parent().and_then(Path::file_name).map(|name| name.to_string_lossy());
+    let folder = source.path.parent().and_then(Path::file_name).map(|name| name.to_string_lossy());
     match folder {
         Some(folder) if prefix.is_empty() => folder.into_owned(),
         _ if prefix.is_empty() => file,

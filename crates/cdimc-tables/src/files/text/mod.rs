@@ -10,9 +10,9 @@ pub use words::{Words, read_words};
 
 use crate::Table;
 use crate::error::{Problem, listed};
-use crate::files::format::{Decode, Opened, Reader};
+use crate::files::format::{Decode, Opened, Reader, Request};
 use crate::files::{
-    Budget, Decoded, ReadOptions, ViewSource, is_missing, is_unnamed, stem, warning_of_unnamed,
+    Budget, Decoded, ReadOptions, ViewSource, is_missing, is_unnamed, warning_of_unnamed,
 };
 use crate::spelling::counts_up;
 use beginning::Beginning;
@@ -36,21 +36,18 @@ pub(crate) const TEXT: Reader = Reader {
 /// Reads a table separated by commas, semicolons, tabs or single spaces.
 fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Decoded, Problem> {
     let (text, budget) = unpacked(opened, options.max_bytes)?;
-    read_table(text, &budget, source, options, true)
+    read_table(text, Request { source, options, budget: &budget }, true)
 }
 
 /// Reads the table of a text; `typed` means that the numbers may be formatted for people.
 pub(crate) fn read_table(
     text: impl BufRead,
-    budget: &Budget,
-    source: &ViewSource,
-    options: &ReadOptions,
+    request: Request<'_>,
     typed: bool,
 ) -> Result<Decoded, Problem> {
-    let mut records = Records::new(text, options.skip_lines)?;
+    let mut records = Records::new(text, request.options.skip_lines)?;
     let title = records.title.take();
-    let found = table(&mut records, budget, source, options, typed);
-    found.map_err(|problem| with_title_advice(problem, title))
+    table(&mut records, request, typed).map_err(|problem| with_title_advice(problem, title))
 }
 
 /// Extends a problem by advice if lines are above the table.
@@ -71,9 +68,7 @@ fn with_title_advice(problem: Problem, title: Option<(u64, String)>) -> Problem 
 
 fn table<R: BufRead>(
     records: &mut Records<R>,
-    budget: &Budget,
-    source: &ViewSource,
-    options: &ReadOptions,
+    Request { source, options, budget }: Request<'_>,
     typed: bool,
 ) -> Result<Decoded, Problem> {
     let mut header = csv::StringRecord::new();
@@ -114,7 +109,7 @@ fn table<R: BufRead>(
         labels: columns.has(Role::Label).then_some(rows.labels),
         left_out: options.dropped(&columns.names),
         features,
-        ..Table::of(&stem(&source.path), &source.path, values)
+        ..Table::of(&source.stem(), values)
     };
     let unnamed = if rows.unnamed_hold { &columns.unnamed[..] } else { &[] };
     let warnings = records.warning.take().into_iter().chain(warning_of_unnamed(unnamed)).collect();
