@@ -3,7 +3,6 @@
 // Without the feature `files` most of these are unused.
 #![cfg_attr(not(feature = "files"), allow(dead_code, unreachable_pub))]
 
-use crate::option_names::line_of_names;
 use cdimc_data::DataError;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -35,27 +34,14 @@ pub(crate) enum Problem {
     /// A message without a kind, or from the decoding process.
     #[error("{0}")]
     Message(String),
-    #[error(
-        "is a directory: a file is needed, a folder with `matrix.mtx`, `barcodes.tsv` and `features.tsv`, or the parts of the samples as 'DIR/*.parquet'"
-    )]
-    Directory,
     #[error("the file is empty")]
     EmptyFile,
     #[error("not a {0}: the file does not begin as one")]
     NotA(&'static str),
     #[error("gives more than {limit} bytes and is not a regular file: allow more with --max-bytes")]
     Endless { limit: u64 },
-    #[error("`{name}` cannot be the name of a view: {rule}; name it with NAME=FILE#MEMBER")]
-    Name { name: String, rule: &'static str },
-    #[error(
-        "holds several views ({there}), which cannot all be named `{name}`: leave the name out, or pick one with \
-         {name}=FILE#MEMBER"
-    )]
-    OneName { name: String, there: String },
     #[error("unreadable {format}: {reason}")]
     Damaged { format: &'static str, reason: String },
-    #[error("no header: the first row holds numbers only; the first row must name the columns")]
-    NoHeader,
     #[error(
         "the header has {found} names, the first row {expected} cells: a name is missing, and `{name}` may be above the \
          wrong column"
@@ -65,41 +51,12 @@ pub(crate) enum Problem {
     NoRows,
     #[error("no column of numbers")]
     NoFeatures,
-    #[error(
-        "has none of the columns {columns}: --columns has to name a column of numbers of every view"
-    )]
-    NoneNamed { columns: String },
     #[error("a quote that opens in line {line} or below is never closed")]
     OpenQuote { line: u64 },
-    #[error(
-        "a blank line is above row {row}: in a table of one column a missing value has to be written, as NA"
-    )]
-    BlankLine { row: usize },
-    #[error(
-        "row {row} (line {line}) has {found} cells, the header has {expected}{}",
-        if found < expected { format!(": it begins with `{begin}`; if that is a note, delete the line") } else { String::new() }
-    )]
-    Ragged { row: usize, line: u64, expected: usize, found: usize, begin: String },
-    #[error(
-        "`{comma}` has a comma and `{point}` a point: one of them groups thousands; write all numbers with a point \
-         before the decimals and no other mark"
-    )]
-    TwoDecimals { comma: String, point: String },
-    #[error("row {row}, column `{column}` = {value}: values must be finite")]
-    Infinite { row: usize, column: String, value: f64 },
     #[error("no column `{name}`; there are: {there}")]
     NoColumn { name: String, there: String },
     #[error("two columns are named `{name}`")]
     DuplicateColumn { name: String },
-    #[error("row {row} has no id")]
-    EmptyId { row: usize },
-    #[error("id `{id}` is in row {first} and again in row {row}: ids must be unique")]
-    DuplicateId { id: String, first: usize, row: usize },
-    #[error(
-        "{count} {what}s for {rows} rows: one {what} is needed for each row{}",
-        if *in_columns { "; there are as many columns: if those are the samples, add --transposed FILE" } else { "" }
-    )]
-    Count { what: &'static str, count: usize, rows: usize, in_columns: bool },
     #[error("no member `{name}`; there are: {there}")]
     NoMember { name: String, there: String },
     #[error("no member `{name}`: a file of this format holds one table")]
@@ -108,27 +65,23 @@ pub(crate) enum Problem {
     NoMatrix { there: String },
     #[error("`{name}` has {dimensions} dimensions: a view is a matrix of samples and features")]
     NotAMatrix { name: String, dimensions: usize },
-    #[error(
-        "column `{column}` is of type {kind}: only numbers can be clustered on; leave it out with --drop '{}', or \
-         name it with --id or --label",
-        line_of_names(&[column])
-    )]
-    #[cfg_attr(not(feature = "columnar"), allow(dead_code))]
-    ColumnType { column: String, kind: String },
     #[error("`{name}` holds values of type {kind}, which are not read as numbers or names")]
     ElementType { name: String, kind: String },
 }
 
-/// Returns with the error of this message unless a condition holds.
-#[cfg(feature = "files")]
+/// Returns with an error, or the error of a message, unless a condition holds.
 macro_rules! ensure {
+    ($holds:expr, else $error:expr) => {
+        if !$holds {
+            return Err($error);
+        }
+    };
     ($holds:expr, $($message:tt)+) => {
         if !$holds {
             return Err(format!($($message)+).into());
         }
     };
 }
-#[cfg(feature = "files")]
 pub(crate) use ensure;
 
 /// One line that states what is wrong with the content of a file.

@@ -1,6 +1,7 @@
 //! Joins tables into views of the same samples, by id or row by row.
 
 use crate::checks::{self, forgotten_id};
+use crate::error::ensure;
 use crate::{Table, overlap};
 use cdimc_data::{DataError, Matrix, MultiView, ViewMask};
 use ndarray::Array2;
@@ -186,14 +187,13 @@ fn check_ids_overlap(tables: &[Table]) -> Result<(), JoinError> {
     if tables.len() < 2 || with_ids().count() < tables.len() {
         return Ok(());
     }
-    if with_ids().flatten().all(|id| seen.insert(id.as_str())) {
-        let files: Vec<String> = tables.iter().map(file).collect();
-        return Err(JoinError::Tables(format!(
-            "no id is shared by any two files ({}): are the id columns the right ones? {}",
-            files.join(", "),
-            overlap::describe_disjoint_ids(tables)
-        )));
-    }
+    let all_differ = with_ids().flatten().all(|id| seen.insert(id.as_str()));
+    ensure!(
+        !all_differ,
+        "no id is shared by any two files ({}): are the id columns the right ones? {}",
+        tables.iter().map(file).collect::<Vec<_>>().join(", "),
+        overlap::describe_disjoint_ids(tables)
+    );
     Ok(())
 }
 
@@ -221,34 +221,32 @@ fn leave_out_empty_columns(table: &mut Table) -> Option<String> {
 
 /// Checks that the table has a value.
 fn check_measured(table: &Table) -> Result<(), JoinError> {
-    if (0..table.values.nrows()).all(|i| table.values.is_missing(i)) {
-        return Err(format!("{}: all values are missing", file(table)).into());
-    }
+    let is_missing = |i: usize| table.values.is_missing(i);
+    ensure!(!(0..table.values.nrows()).all(is_missing), "{}: all values are missing", file(table));
     Ok(())
 }
 
 /// Checks that some column varies.
 fn check_varies(table: &Table) -> Result<(), JoinError> {
     let is_observed = |&i: &usize| !table.values.is_missing(i);
-    if (0..table.values.nrows()).filter(is_observed).nth(1).is_some() && !table.values.varies() {
-        return Err(JoinError::Tables(format!(
-            "{}: every column is constant over the observed rows: the view cannot distinguish samples",
-            file(table)
-        )));
-    }
+    let has_one_row = (0..table.values.nrows()).filter(is_observed).nth(1).is_none();
+    ensure!(
+        has_one_row || table.values.varies(),
+        "{}: every column is constant over the observed rows: the view cannot distinguish samples",
+        file(table)
+    );
     Ok(())
 }
 
 fn check_names(tables: &[Table]) -> Result<(), JoinError> {
     let mut first = HashMap::new();
     for table in tables {
-        if let Some(earlier) = first.insert(table.name.as_str(), table) {
-            return Err(JoinError::Tables(format!(
-                "two views are named `{}` ({} and {}): name them with NAME=PATH",
-                table.name,
-                file(earlier),
-                file(table)
-            )));
+        let (name, earlier) = (&table.name, first.insert(&table.name, table));
+        if let Some([earlier, later]) = earlier.map(|earlier| [earlier, table].map(file)) {
+            return Err(format!(
+                "two views are named `{name}` ({earlier} and {later}): name them with NAME=PATH"
+            )
+            .into());
         }
     }
     Ok(())
@@ -259,11 +257,11 @@ fn sample_ids(tables: &[Table]) -> Result<Vec<String>, JoinError> {
     let Some(first) = tables.first() else { return Err(DataError::NoViews.into()) };
     if let Some(with) = tables.iter().find(|table| table.ids.is_some()) {
         if let Some(without) = tables.iter().find(|table| table.ids.is_none()) {
-            return Err(JoinError::Tables(format!(
-                "{} has ids, {} has none: give every view an id column or none",
-                file(with),
-                file(without)
-            )));
+            let [with, without] = [with, without].map(file);
+            return Err(format!(
+                "{with} has ids, {without} has none: give every view an id column or none"
+            )
+            .into());
         }
     } else {
         let expected = first.values.nrows();
@@ -334,17 +332,14 @@ fn fill_cells(
     let (mut filled, mut means) = (Vec::new(), HashMap::new());
     for (j, gaps) in table.values.missing_cells() {
         let column = table.features[j].clone();
-        if strict {
-            let row = gaps[0] + 1;
-            return Err(JoinError::Tables(format!(
-                "{path}, row {row}, column `{column}`: a single missing cell (refused by --strict)"
-            )));
-        }
-        let Some(mean) = fill(table, j) else {
-            return Err(JoinError::Tables(format!(
-                "{path}, column `{column}`: all values are missing in the observed rows; leave it out"
-            )));
-        };
+        ensure!(
+            !strict,
+            "{path}, row {}, column `{column}`: a single missing cell (refused by --strict)",
+            gaps[0] + 1
+        );
+        let mean = fill(table, j).ok_or_else(|| {
+            format!("{path}, column `{column}`: all values are missing in the observed rows; leave it out")
+        })?;
         means.insert(j, mean);
         filled.push(FilledColumn { view: table.name.clone(), column, n_cells: gaps.len() });
     }

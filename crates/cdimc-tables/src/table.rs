@@ -1,6 +1,6 @@
 //! A view as a table, and the rules of every table.
 
-use crate::error::{Problem, TableError};
+use crate::error::{Problem, TableError, ensure};
 use crate::spelling::is_made_date;
 use cdimc_data::Matrix;
 use std::collections::HashMap;
@@ -49,8 +49,7 @@ impl Table {
     /// # Errors
     /// If the table breaks a rule; the message begins with the path.
     pub fn check(&self) -> Result<(), TableError> {
-        check_name(&self.name)
-            .map_err(|rule| Problem::Name { name: self.name.clone(), rule })
+        check_view_name(&self.name)
             .and_then(|()| check(self))
             .map_err(|problem| TableError::new(&self.path, problem))
     }
@@ -89,6 +88,13 @@ pub fn check_name(name: &str) -> Result<(), &'static str> {
     }
 }
 
+pub(crate) fn check_view_name(name: &str) -> Result<(), Problem> {
+    check_name(name).map_err(|rule| {
+        format!("`{name}` cannot be the name of a view: {rule}; name it with NAME=FILE#MEMBER")
+            .into()
+    })
+}
+
 /// Checks the rules of every table except the one for its name.
 pub(crate) fn check(table: &Table) -> Result<(), Problem> {
     check_cells(table)?;
@@ -99,45 +105,45 @@ pub(crate) fn check(table: &Table) -> Result<(), Problem> {
 /// Checks that there are rows and columns, that values are finite or missing, and that there are as many names as rows.
 pub(crate) fn check_cells(table: &Table) -> Result<(), Problem> {
     let (n_rows, n_features) = table.values.dim();
-    if n_rows == 0 {
-        return Err(Problem::NoRows);
-    }
-    if n_features == 0 {
-        return Err(Problem::NoFeatures);
-    }
+    ensure!(n_rows > 0, else Problem::NoRows);
+    ensure!(n_features > 0, else Problem::NoFeatures);
     if let Some((row, column, value)) = table.values.find(|_, x| x.is_infinite()) {
-        let column = table.features[column].clone();
-        return Err(Problem::Infinite { row: row + 1, column, value });
+        let (row, column) = (row + 1, &table.features[column]);
+        return Err(format!("row {row}, column `{column}` = {value}: values must be finite").into());
     }
-    let miscounted =
-        |names: &Option<Vec<String>>| names.as_ref().map(Vec::len).filter(|&count| count != n_rows);
-    if let Some(count) = miscounted(&table.ids).or_else(|| miscounted(&table.labels)) {
-        let what = if miscounted(&table.ids).is_some() { "id" } else { "label" };
-        let in_columns = count == n_features && count > 1;
-        return Err(Problem::Count { what, count, rows: n_rows, in_columns });
+    for (what, names) in [("id", &table.ids), ("label", &table.labels)] {
+        let n = names.as_ref().map_or(n_rows, Vec::len);
+        let advice = if n == n_features && n > 1 {
+            "; there are as many columns: if those are the samples, add --transposed FILE"
+        } else {
+            ""
+        };
+        ensure!(
+            n == n_rows,
+            "{n} {what}s for {n_rows} rows: one {what} is needed for each row{advice}"
+        );
     }
-    for (row, id) in table.ids.iter().flatten().enumerate() {
-        if id.is_empty() {
-            return Err(Problem::EmptyId { row: row + 1 });
-        }
+    for (row, id) in (1..).zip(table.ids.iter().flatten()) {
+        ensure!(!id.is_empty(), "row {row} has no id");
         // Zero bytes come from words of fixed width, line breaks from a quote that is never closed.
-        if id.contains(char::is_control) {
-            let message = format!("row {}: id {id:?} has a control character in it", row + 1);
-            return Err(Problem::Message(message));
-        }
+        let is_plain = !id.contains(char::is_control);
+        ensure!(is_plain, "row {row}: id {id:?} has a control character in it");
     }
-    match table.features.iter().find(|name| name.contains('\0')) {
-        Some(name) => Err(Problem::Message(format!("column {name:?} has a zero byte in its name"))),
-        None => Ok(()),
+    for name in &table.features {
+        ensure!(!name.contains('\0'), "column {name:?} has a zero byte in its name");
     }
+    Ok(())
 }
 
 /// Checks that no id occurs twice.
 pub(crate) fn check_ids_once(table: &Table) -> Result<(), Problem> {
-    let mut first = HashMap::with_capacity(table.values.nrows());
-    for (row, id) in table.ids.iter().flatten().enumerate() {
-        if let Some(earlier) = first.insert(id.as_str(), row) {
-            return Err(Problem::DuplicateId { id: id.clone(), first: earlier + 1, row: row + 1 });
+    let mut rows = HashMap::with_capacity(table.values.nrows());
+    for (row, id) in (1..).zip(table.ids.iter().flatten()) {
+        if let Some(first) = rows.insert(id.as_str(), row) {
+            return Err(format!(
+                "id `{id}` is in row {first} and again in row {row}: ids must be unique"
+            )
+            .into());
         }
     }
     Ok(())
@@ -159,30 +165,29 @@ pub(crate) fn features_by_name(features: &[String]) -> Vec<(&str, Vec<usize>)> {
 
 /// Checks that no feature occurs twice; messages call the features `lines` of the file.
 pub(crate) fn check_features_once(table: &Table, lines: &'static str) -> Result<(), Problem> {
-    let mut dates = "";
-    let repeated: Vec<String> = features_by_name(&table.features)
-        .into_iter()
-        .filter(|(_, places)| places.len() > 1)
-        .inspect(|(name, _)| {
-            if is_made_date(&name.to_lowercase()) {
-                dates = "; spreadsheets make such dates of MARCH1 and MARC1";
-            }
-        })
-        .map(|(name, places)| {
-            let places: Vec<String> = places.iter().map(|place| (place + 1).to_string()).collect();
-            format!("`{name}` names {lines} {}", places.join(", "))
-        })
-        .collect();
+    let mut repeated = features_by_name(&table.features);
+    repeated.retain(|(_, places)| places.len() > 1);
     if repeated.is_empty() {
         return Ok(());
     }
-    let more = match repeated.len().saturating_sub(MAX_SHOWN_NAMES) {
+    let is_date = |(name, _): &(&str, Vec<usize>)| is_made_date(&name.to_lowercase());
+    let dates = if repeated.iter().any(is_date) {
+        "; spreadsheets make such dates of MARCH1 and MARC1"
+    } else {
+        ""
+    };
+    let shown = |(name, places): &(&str, Vec<usize>)| {
+        let places: Vec<String> = places.iter().map(|place| (place + 1).to_string()).collect();
+        format!("`{name}` names {lines} {}", places.join(", "))
+    };
+    let shown: Vec<String> = repeated.iter().take(MAX_SHOWN_NAMES).map(shown).collect();
+    let more = match repeated.len() - shown.len() {
         0 => String::new(),
         more => format!(", and {more} more names"),
     };
-    let shown = repeated[..repeated.len().min(MAX_SHOWN_NAMES)].join(", ");
     Err(Problem::Message(format!(
-        "{shown}{more}: a feature has a name of its own; --replicates first or mean makes one of each{dates}"
+        "{}{more}: a feature has a name of its own; --replicates first or mean makes one of each{dates}",
+        shown.join(", ")
     )))
 }
 

@@ -1,6 +1,6 @@
 //! Lists data sets, finds their files and reports missing ones.
 
-use super::decode;
+use super::decode::{self, File};
 use super::manifest::{Checksum, DataFile, Manifest};
 use crate::error::DatasetError;
 use crate::files::gzip;
@@ -176,13 +176,9 @@ impl Catalog {
     /// # Errors
     /// If it is missing, cannot be read or has a wrong checksum.
     pub fn verify(&self, file: &DataFile) -> Result<(), DatasetError> {
-        let bytes = match self.find(&file.path) {
-            Some(path) => return file.checksum.verify(&path, &read(&path)?),
-            None => embedded(&file.path),
-        };
-        let path = Path::new(&file.path);
-        let bytes = bytes.ok_or_else(|| DatasetError::file(path, &"is missing"))?;
-        file.checksum.verify(path, bytes)
+        let missing = || DatasetError::file(Path::new(&file.path), &"is missing");
+        let (path, bytes) = self.bytes(&file.path)?.ok_or_else(missing)?;
+        file.checksum.verify(&path, &bytes)
     }
 
     /// Returns the location of the file with this path, compressed or not.
@@ -199,24 +195,22 @@ impl Catalog {
         paths.filter(|path| !there(path)).collect()
     }
 
-    /// Returns the bytes of a file of `manifest` after verifying its checksum.
-    fn open(
-        &self,
-        manifest: &Manifest,
-        name: &str,
-    ) -> Result<(PathBuf, Cow<'static, [u8]>), DatasetError> {
-        let (path, bytes) = match (self.find(name), embedded(name)) {
-            (Some(path), _) => {
-                let bytes = read(&path)?;
-                (path, Cow::Owned(bytes))
-            }
-            (None, Some(bytes)) => (PathBuf::from(name), Cow::Borrowed(bytes)),
-            (None, None) => return Err(self.missing_error(manifest)),
+    /// Returns path and bytes of a file, or `None` if it is missing.
+    fn bytes(&self, name: &str) -> Result<Option<File>, DatasetError> {
+        let Some(path) = self.find(name) else {
+            return Ok(embedded(name).map(|bytes| (name.into(), Cow::Borrowed(bytes))));
         };
+        let bytes = std::fs::read(&path).map_err(|e| DatasetError::file(&path, &e))?;
+        Ok(Some((path, Cow::Owned(bytes))))
+    }
+
+    /// Returns the bytes of a file of `manifest` after verifying its checksum.
+    fn open(&self, manifest: &Manifest, name: &str) -> Result<File, DatasetError> {
+        let found = self.bytes(name)?.ok_or_else(|| self.missing_error(manifest))?;
         if let Some(file) = manifest.file(name) {
-            file.checksum.verify(&path, &bytes)?;
+            file.checksum.verify(&found.0, &found.1)?;
         }
-        Ok((path, bytes))
+        Ok(found)
     }
 
     fn missing_error(&self, manifest: &Manifest) -> DatasetError {
@@ -260,10 +254,6 @@ pub fn sha256(mut reader: impl Read) -> io::Result<String> {
     let mut hash = Sha256::new();
     io::copy(&mut reader, &mut hash)?;
     Ok(format!("{:x}", hash.finalize()))
-}
-
-fn read(path: &Path) -> Result<Vec<u8>, DatasetError> {
-    std::fs::read(path).map_err(|e| DatasetError::file(path, &e))
 }
 
 fn embedded(path: &str) -> Option<&'static [u8]> {

@@ -11,8 +11,10 @@ use ndarray::{Array2, ArrayView2, Axis, s};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-/// Returns the verified bytes of a file of the manifest, and its path for errors.
-pub(crate) type Open<'a> = dyn Fn(&str) -> Result<(PathBuf, Cow<'static, [u8]>), DatasetError> + 'a;
+/// Path and bytes of a file.
+pub(crate) type File = (PathBuf, Cow<'static, [u8]>);
+/// Returns a file of the manifest after verifying its bytes.
+pub(crate) type Open<'a> = dyn Fn(&str) -> Result<File, DatasetError> + 'a;
 
 /// Decodes the data set that `manifest` describes.
 pub(crate) fn dataset(manifest: &Manifest, open: &Open<'_>) -> Result<Dataset, DatasetError> {

@@ -1,13 +1,13 @@
 //! Descriptions of data sets: `NAME.toml`.
 
-use crate::error::DatasetError;
-use serde::{Deserialize, Serialize};
+use crate::error::{DatasetError, ensure};
+use serde::Deserialize;
 use std::path::Path;
 
 /// Description of a data set, read from a TOML file.
 ///
 /// File paths are relative to a folder of data sets.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Manifest {
@@ -36,24 +36,20 @@ pub struct Manifest {
     #[serde(default)]
     pub masks: Vec<MaskSource>,
     /// Selected samples, if not all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<Rows>,
 }
 
 /// One file of a data set.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct DataFile {
     /// Path relative to a folder of data sets, parts separated by `/`.
     pub path: String,
     /// Address of the file, if it can be downloaded.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// Instructions for making a file that cannot be downloaded.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by_hand: Option<String>,
     /// Size of the public copy in bytes, for the progress of a download.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
     /// Required checksum.
     #[serde(flatten)]
@@ -61,7 +57,7 @@ pub struct DataFile {
 }
 
 /// SHA-256 of a file or its content, in lower-case hexadecimal digits.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Checksum {
@@ -72,7 +68,7 @@ pub enum Checksum {
 }
 
 /// A named view and its source.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ViewSource {
     /// The name of the view.
@@ -84,7 +80,7 @@ pub struct ViewSource {
 }
 
 /// Source of a matrix: a file, or a computation from another view.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(tag = "format", rename_all = "kebab-case", deny_unknown_fields)]
 #[non_exhaustive]
 pub enum Source {
@@ -95,13 +91,11 @@ pub enum Source {
         /// The variable.
         variable: String,
         /// 0-based cell, where the variable is a cell array.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         cell: Option<usize>,
         /// Whether samples are rows or columns.
         #[serde(default)]
         samples: Orientation,
         /// First feature and end (0-based, the end excluded), if not all are used.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         features: Option<[usize; 2]>,
     },
     /// The samples of these IDX files, one after the other, each flattened.
@@ -125,7 +119,7 @@ pub enum Source {
 }
 
 /// Images in an earlier view.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Images {
     /// The view of the images.
@@ -135,7 +129,7 @@ pub struct Images {
 }
 
 /// Whether the samples of a matrix in a file are its rows or its columns.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Orientation {
     /// A sample is a row.
@@ -146,7 +140,7 @@ pub enum Orientation {
 }
 
 /// Masks published for one missing rate: a cell array of `(n_samples, n_views)`, 1 = present.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct MaskSource {
     /// The missing rate, a fraction.
@@ -158,7 +152,7 @@ pub struct MaskSource {
 }
 
 /// Samples of a data set within its files.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Rows {
     /// 0-based rows of the files, in the order of the data set.
@@ -191,15 +185,12 @@ impl Manifest {
     }
 
     fn check(&self) -> Result<(), String> {
-        if self.views.is_empty() {
-            return Err("views = 0: at least one view is needed".to_owned());
-        }
+        ensure!(!self.views.is_empty(), "views = 0: at least one view is needed");
         for file in &self.files {
             let mut parts = file.path.split('/');
-            if parts.any(|part| part.is_empty() || part == "..") || file.path.contains(['\\', ':'])
-            {
-                return Err(format!("path {}: must stay below the folder of data sets", file.path));
-            }
+            let is_below = !parts.any(|part| part.is_empty() || part == "..")
+                && !file.path.contains(['\\', ':']);
+            ensure!(is_below, "path {}: must stay below the folder of data sets", file.path);
         }
         for (v, view) in self.views.iter().enumerate() {
             if let Source::Edge(images) | Source::Fourier(images) | Source::Profiles(images) =
@@ -209,17 +200,17 @@ impl Manifest {
                 let images = self.views[..v].iter().find(|earlier| &earlier.name == of);
                 let images = images
                     .ok_or_else(|| format!("view {}: no earlier view is named {of}", view.name))?;
-                if image[0].checked_mul(image[1]) != Some(images.width) {
-                    return Err(format!(
-                        "view {}: images of {} x {}, but {of} has {} features",
-                        view.name, image[0], image[1], images.width
-                    ));
-                }
+                let ([height, width], n) = (*image, images.width);
+                ensure!(
+                    height.checked_mul(width) == Some(n),
+                    "view {}: images of {height} x {width}, but {of} has {n} features",
+                    view.name
+                );
             }
         }
-        let described = |source: &str| match self.file(source) {
-            Some(_) => Ok(()),
-            None => Err(format!("file {source}: is not described by a [[file]]")),
+        let described = |source: &str| -> Result<(), String> {
+            ensure!(self.file(source).is_some(), "file {source}: is not described by a [[file]]");
+            Ok(())
         };
         for source in self.views.iter().map(|view| &view.source).chain([&self.labels]) {
             match source {
@@ -229,13 +220,9 @@ impl Manifest {
             }
         }
         self.masks.iter().try_for_each(|masks| described(&masks.file))?;
-        match &self.rows {
-            Some(rows) if rows.index.len() != self.n_samples => Err(format!(
-                "rows = {}, n-samples = {}: must agree",
-                rows.index.len(),
-                self.n_samples
-            )),
-            _ => Ok(()),
-        }
+        let (n, n_samples) = (self.rows.as_ref().map(|rows| rows.index.len()), self.n_samples);
+        let n = n.unwrap_or(n_samples);
+        ensure!(n == n_samples, "rows = {n}, n-samples = {n_samples}: must agree");
+        Ok(())
     }
 }

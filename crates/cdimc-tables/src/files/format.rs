@@ -1,6 +1,6 @@
 //! Detects the format of a file by its first bytes, so that renaming a file does not matter.
 
-use crate::error::Problem;
+use crate::error::{Problem, ensure};
 use crate::files::{Budget, Decoded, READERS, ReadOptions, ViewSource, gzip};
 use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
@@ -158,9 +158,11 @@ pub(crate) struct Opened {
 
 impl Opened {
     pub(crate) fn new(path: &Path) -> Result<Self, Problem> {
-        if path.is_dir() {
-            return Err(Problem::Directory);
-        }
+        ensure!(
+            !path.is_dir(),
+            "is a directory: a file is needed, a folder with `matrix.mtx`, `barcodes.tsv` and `features.tsv`, or the parts \
+             of the samples as 'DIR/*.parquet'"
+        );
         let file = std::fs::File::open(path)?;
         let about = file.metadata()?;
         // System files report a length of 0 but have content.
@@ -177,9 +179,7 @@ impl Opened {
     fn begin(path: &Path, mut rest: Box<dyn Read>, n_bytes: Option<u64>) -> Result<Self, Problem> {
         let mut head = Vec::new();
         rest.by_ref().take(HEAD_BYTES).read_to_end(&mut head)?;
-        if head.is_empty() {
-            return Err(Problem::EmptyFile);
-        }
+        ensure!(!head.is_empty(), else Problem::EmptyFile);
         Ok(Self { path: path.to_owned(), head, rest, n_bytes })
     }
 
@@ -207,9 +207,7 @@ impl Opened {
         let limit = self.limit(max_bytes);
         let mut bytes = Vec::with_capacity(usize::try_from(self.n_bytes.unwrap_or(0)).unwrap_or(0));
         self.stream().take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 > limit {
-            return Err(Problem::Endless { limit });
-        }
+        ensure!(bytes.len() as u64 <= limit, else Problem::Endless { limit });
         Ok(bytes)
     }
 

@@ -2,7 +2,7 @@
 //!
 //! A shape is accepted only if the file can hold it. Missing parts are errors, while HDF5 itself returns fill values.
 
-use crate::error::{Flaw, Problem};
+use crate::error::{Flaw, Problem, ensure};
 use crate::files::sparse::Compressed;
 use crate::files::{Budget, hdf5_headers};
 use cdimc_data::Sparse;
@@ -47,9 +47,7 @@ impl Hdf5File {
         let superblock = file.superblock();
         let whole = superblock.eof_address;
         // Old versions count from the base address, new ones from the beginning.
-        if whole > n_bytes as u64 {
-            return Err(format!("cut off: {n_bytes} bytes of {whole}").into());
-        }
+        ensure!(whole <= n_bytes as u64, "cut off: {n_bytes} bytes of {whole}");
         hdf5_headers::check(file.as_bytes(), superblock)?;
         Ok(Self { file, n_bytes, budget, nodes: OnceLock::new() })
     }
@@ -99,11 +97,10 @@ impl Hdf5File {
     pub(crate) fn matrix(&self, dataset: &Dataset, name: &str) -> Result<Array2<f64>, Flaw> {
         let shape = Self::shape(dataset)?;
         let [n_rows, n_columns] = shape[..] else {
-            return Err(format!(
-                "`{name}` has {} dimensions: a view is a matrix of samples and features",
-                shape.len()
-            )
-            .into());
+            let n = shape.len();
+            return Err(Flaw(format!(
+                "`{name}` has {n} dimensions: a view is a matrix of samples and features"
+            )));
         };
         let values = self.numbers(dataset, name)?;
         Ok(Array2::from_shape_vec((n_rows, n_columns), values)?)
@@ -131,18 +128,14 @@ impl Hdf5File {
         let (kind, version) = (attr("encoding-type"), attr("encoding-version"));
         let by_column = of_matlab.is_some() || kind == "csc_matrix";
         // A damaged byte may have changed the encoding.
-        if of_matlab.is_none() && !(by_column || kind == "csr_matrix") {
-            return Err(format!(
-                "`{name}` has the encoding `{kind}`: `csr_matrix` and `csc_matrix` are read"
-            )
-            .into());
-        }
-        if !["", "0.1.0"].contains(&version.as_str()) {
-            return Err(format!(
-                "`{name}` has version {version} of the encoding `{kind}`: 0.1.0 is read"
-            )
-            .into());
-        }
+        ensure!(
+            by_column || kind == "csr_matrix",
+            "`{name}` has the encoding `{kind}`: `csr_matrix` and `csc_matrix` are read"
+        );
+        ensure!(
+            ["", "0.1.0"].contains(&version.as_str()),
+            "`{name}` has version {version} of the encoding `{kind}`: 0.1.0 is read"
+        );
         let starts = list(starts)?;
         if of_matlab.is_some() {
             n_columns = starts.len().saturating_sub(1);
@@ -233,9 +226,8 @@ impl Hdf5File {
             _ => shown(&dataset.read_i64()?),
         };
         // The decoder replaces invalid UTF-8, so that different words become equal.
-        if words.iter().any(|word| word.contains(char::REPLACEMENT_CHARACTER)) {
-            return Err("it holds text that is not UTF-8".into());
-        }
+        let is_utf8 = !words.iter().any(|word| word.contains(char::REPLACEMENT_CHARACTER));
+        ensure!(is_utf8, "it holds text that is not UTF-8");
         Ok(words)
     }
 
@@ -267,9 +259,10 @@ impl Hdf5File {
                 self.budget.bytes(chunk)?;
                 let chunks = dataset.chunks()?;
                 // If the filters are lost, compressed bytes would be read as values.
-                if dataset.filters().is_empty() && chunks.iter().any(|c| c.storage_size != chunk) {
-                    return Err("damaged: a chunk without filters has another size".into());
-                }
+                ensure!(
+                    !dataset.filters().is_empty() || chunks.iter().all(|c| c.storage_size == chunk),
+                    "damaged: a chunk without filters has another size"
+                );
                 let inside = |offset: &[u64]| {
                     offset.len() == shape.len()
                         && offset.iter().zip(&shape).all(|(&at, &extent)| at < extent as u64)

@@ -4,6 +4,7 @@
 //! view or the ids. The layouts are in "Version 1 Data Object Header Prefix" to "Group Symbol Table Nodes" of the HDF5
 //! file format specification.
 
+use crate::error::ensure;
 use hdf5_pure::Superblock;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -57,13 +58,10 @@ pub(crate) fn check(bytes: &[u8], superblock: &Superblock) -> Result<(), String>
             let name = if path.is_empty() { name } else { format!("{path}/{name}") };
             match target {
                 Target::Address(address) => open.push((address, name)),
-                Target::Path(_)
-                    if IGNORED_GROUPS.iter().any(|part| name.split('/').any(|of| of == *part)) => {}
-                Target::Path(kind) => {
-                    return Err(format!(
-                        "`{name}` is {kind} link, which is not read: save the file with the data in its place"
-                    ));
-                }
+                Target::Path(kind) => ensure!(
+                    name.split('/').any(|part| IGNORED_GROUPS.contains(&part)),
+                    "`{name}` is {kind} link, which is not read: save the file with the data in its place"
+                ),
             }
         }
     }
@@ -114,9 +112,10 @@ impl<'a> Bytes<'a> {
             self.first_version(at)?
         };
         let has = |kinds: &[u16]| messages.iter().any(|(kind, _)| kinds.contains(kind));
-        if !has(&GROUP_MESSAGES) && !has(&[LAYOUT, DATATYPE]) {
-            return Err(damaged("an object is neither a dataset nor a group"));
-        }
+        ensure!(
+            has(&GROUP_MESSAGES) || has(&[LAYOUT, DATATYPE]),
+            "damaged: an object is neither a dataset nor a group"
+        );
         let body = |kind| messages.iter().find(|&&(of, _)| of == kind).map(|&(_, body)| body);
         if let (Some(space), Some(of), Some(layout)) =
             (body(DATASPACE), body(DATATYPE), body(LAYOUT))
@@ -137,35 +136,20 @@ impl<'a> Bytes<'a> {
         Ok(children)
     }
 
-    /// Returns the messages of a header without a checksum, after checking their number.
+    /// Returns the messages of a header without a checksum, after checking them and their number.
     fn first_version(self, at: usize) -> Result<Vec<Message<'a>>, String> {
         let head = self.part(at, 16)?;
         let n_messages = number(head, 2, 2)? as usize;
-        let mut parts = vec![self.part(at + 16, number(head, 8, 4)? as usize)?];
-        let mut messages: Vec<Message> = Vec::new();
-        while let Some(mut rest) = parts.pop() {
-            while rest.len() >= 8 {
-                let (kind, length) = (number(rest, 0, 2)? as u16, number(rest, 2, 2)? as usize);
-                let body = rest.get(8..8 + length).ok_or_else(|| damaged("a message's length"))?;
-                if kind == CONTINUATION {
-                    let at = self.place(number(body, 0, 8)?)?;
-                    parts.push(self.part(at, number(body, 8, 8)? as usize)?);
-                }
-                if number(rest, 4, 1)? & SHARED == 0 {
-                    check_message(kind, body)?;
-                }
-                messages.push((kind, body));
-                if messages.len() > n_messages {
-                    break;
-                }
-                rest = &rest[8 + length..];
-            }
-        }
-        if messages.len() == n_messages {
-            Ok(messages)
-        } else {
-            Err(damaged("an object's header has another number of messages than it declares"))
-        }
+        let part = self.part(at + 16, number(head, 8, 4)? as usize)?;
+        let messages = self.messages(part, n_messages, (8, 0), |message| {
+            let (kind, length) = (number(message, 0, 2)? as u16, number(message, 2, 2)?);
+            Ok((kind, length as usize, number(message, 4, 1)? & SHARED == 0))
+        })?;
+        ensure!(
+            messages.len() == n_messages,
+            "damaged: an object's header has another number of messages than it declares"
+        );
+        Ok(messages)
     }
 
     /// Returns the messages of a header whose checksum the decoder checks.
@@ -176,26 +160,42 @@ impl<'a> Bytes<'a> {
         start += if flags & 0x10 == 0 { 0 } else { 4 };
         let width = 1 << (flags & 3);
         let length = number(self.part(start, width)?, 0, width)? as usize;
-        let mut parts = vec![self.part(start + width, length)?];
+        let part = self.part(start + width, length)?;
         let head = if flags & 4 == 0 { 4 } else { 6 };
-        let mut messages: Vec<Message> = Vec::new();
+        // A mark and a checksum of four bytes each surround the messages of a continuation.
+        let messages = self.messages(part, self.bytes.len(), (head, 4), |message| {
+            Ok((message[0].into(), number(message, 1, 2)? as usize, false))
+        })?;
+        ensure!(messages.len() <= self.bytes.len(), "damaged: a header without an end");
+        Ok(messages)
+    }
+
+    /// Returns the messages in a part of a header and its continuations, at most one more than `most`. Heads of messages
+    /// have `head` bytes, continuations `edge` bytes around their messages. `read` returns the kind of a message, the
+    /// length of its body, and whether to check it.
+    fn messages(
+        self,
+        part: &'a [u8],
+        most: usize,
+        (head, edge): (usize, usize),
+        read: impl Fn(&[u8]) -> Result<(u16, usize, bool), String>,
+    ) -> Result<Vec<Message<'a>>, String> {
+        let (mut parts, mut messages) = (vec![part], Vec::new());
         while let Some(mut rest) = parts.pop() {
             // The rest may be too short for a message.
-            while rest.len() >= head {
-                let length = number(rest, 1, 2)? as usize;
+            while rest.len() >= head && messages.len() <= most {
+                let (kind, length, is_checked) = read(rest)?;
                 let end = head + length;
                 let body = rest.get(head..end).ok_or_else(|| damaged("a message's length"))?;
-                let kind = rest[0].into();
                 if kind == CONTINUATION {
                     let at = self.place(number(body, 0, 8)?)?;
-                    // A mark and a checksum of four bytes each surround the messages.
-                    let length = (number(body, 8, 8)? as usize).saturating_sub(8);
-                    parts.push(self.part(at + 4, length)?);
+                    let length = number(body, 8, 8)? as usize;
+                    parts.push(self.part(at + edge, length.saturating_sub(2 * edge))?);
+                }
+                if is_checked {
+                    check_message(kind, body)?;
                 }
                 messages.push((kind, body));
-                if messages.len() > self.bytes.len() {
-                    return Err(damaged("a header without an end"));
-                }
                 rest = &rest[end..];
             }
         }
@@ -205,9 +205,7 @@ impl<'a> Bytes<'a> {
     /// Returns the names of a group's links, the data of its local heap.
     fn names(self, heap: usize) -> Result<&'a [u8], String> {
         let head = self.part(heap, 32)?;
-        if head[..4] != *b"HEAP" {
-            return Err(damaged("a group's names"));
-        }
+        ensure!(head[..4] == *b"HEAP", "damaged: a group's names");
         self.part(self.place(number(head, 24, 8)?)?, number(head, 8, 8)? as usize)
     }
 
@@ -216,9 +214,7 @@ impl<'a> Bytes<'a> {
     fn symbols(self, tree: usize, names: &[u8], children: &mut Vec<Link>) -> Result<(), String> {
         let (mut open, mut seen) = (vec![tree], HashSet::new());
         while let Some(at) = open.pop() {
-            if !seen.insert(at) {
-                return Err(damaged("a group's index is a circle"));
-            }
+            ensure!(seen.insert(at), "damaged: a group's index is a circle");
             let mark = self.part(at, 4)?;
             let n = number(self.part(at, 8)?, 6, 2)? as usize;
             if mark == b"TREE" {
@@ -230,20 +226,16 @@ impl<'a> Bytes<'a> {
                 let mut last: &[u8] = &[];
                 // Unused capacity is zero; anything else is a name that is not counted.
                 let left = self.n_symbols.saturating_sub(n);
-                if self.part(at + 8 + 40 * n, 40 * left)?.iter().any(|&byte| byte != 0) {
-                    return Err(damaged("a group has more names than it declares"));
-                }
+                let is_unused =
+                    self.part(at + 8 + 40 * n, 40 * left)?.iter().all(|&byte| byte == 0);
+                ensure!(is_unused, "damaged: a group has more names than it declares");
                 for entry in self.part(at + 8, 40 * n)?.chunks_exact(40) {
                     let begin = number(entry, 0, 8)? as usize;
                     let name = names.get(begin..).unwrap_or_default();
                     // A name cannot begin within another.
-                    if begin.checked_sub(1).is_some_and(|before| names.get(before) != Some(&0)) {
-                        return Err(damaged("a group's names"));
-                    }
+                    let is_apart = begin == 0 || names.get(begin - 1) == Some(&0);
                     let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
-                    if name <= last {
-                        return Err(damaged("a group's names"));
-                    }
+                    ensure!(is_apart && name > last, "damaged: a group's names");
                     last = name;
                     // Kind 2 is a link with a path instead of an address.
                     let is_soft = number(entry, 16, 4)? == 2;
@@ -263,16 +255,13 @@ impl<'a> Bytes<'a> {
     fn heap(self, address: u64) -> Result<HashMap<u64, u64>, String> {
         let at = self.place(address)?;
         let head = self.part(at, 16)?;
-        if head[..4] != *b"GCOL" {
-            return Err(damaged("a heap of strings"));
-        }
+        ensure!(head[..4] == *b"GCOL", "damaged: a heap of strings");
         let mut rest = &self.part(at, number(head, 8, 8)? as usize)?[16..];
         let mut objects = HashMap::new();
         while rest.len() >= 16 && number(rest, 0, 2)? != 0 {
             let length = number(rest, 8, 8)?;
-            if objects.insert(number(rest, 0, 2)?, length).is_some() {
-                return Err(damaged("two strings of one index"));
-            }
+            let earlier = objects.insert(number(rest, 0, 2)?, length);
+            ensure!(earlier.is_none(), "damaged: two strings of one index");
             let padded = usize::try_from(length).ok().and_then(|n| n.checked_next_multiple_of(8));
             let end = padded.and_then(|n| n.checked_add(16));
             rest =
@@ -295,11 +284,9 @@ fn check_size(space: &[u8], of: &[u8], layout: &[u8]) -> Result<(), String> {
         let extent = number(space, start + 8 * dimension, 8)?;
         n_bytes = n_bytes.and_then(|n| n.checked_mul(extent));
     }
-    if n_bytes == Some(number(layout, 10, 8)?) {
-        Ok(())
-    } else {
-        Err(damaged("a dataset has another size than its extents give"))
-    }
+    let fits = n_bytes == Some(number(layout, 10, 8)?);
+    ensure!(fits, "damaged: a dataset has another size than its extents give");
+    Ok(())
 }
 
 /// Checks that the filters of a message of the first version fill it.
@@ -307,23 +294,21 @@ fn check_filters(body: &[u8]) -> Result<(), String> {
     let mut at = 8;
     for _ in 0..number(body, 1, 1)? {
         let (name, values) = (number(body, at + 2, 2)? as usize, number(body, at + 6, 2)? as usize);
-        if !name.is_multiple_of(8) {
-            return Err(damaged("a filter's name"));
-        }
+        ensure!(name.is_multiple_of(8), "damaged: a filter's name");
         // Odd counts are padded.
         at += 8 + name + 4 * values.next_multiple_of(2);
     }
     let is_filled = body.len() >= at && body.len() < at + 8;
-    if is_filled { Ok(()) } else { Err(damaged("filters that do not fill their message")) }
+    ensure!(is_filled, "damaged: filters that do not fill their message");
+    Ok(())
 }
 
 /// Checks that a message has a valid version and the bits of a number lie within its bytes.
 fn check_message(kind: u16, body: &[u8]) -> Result<(), String> {
     let version = VERSIONS.iter().find(|&&(of, ..)| of == kind);
-    if version
-        .is_some_and(|&(_, least, most)| body.first().is_none_or(|v| !(least..=most).contains(v)))
-    {
-        return Err(damaged("a message of an unknown version"));
+    if let Some(&(_, least, most)) = version {
+        let is_known = body.first().is_some_and(|version| (least..=most).contains(version));
+        ensure!(is_known, "damaged: a message of an unknown version");
     }
     if kind == FILTERS && body[0] == 1 {
         check_filters(body)?;
@@ -333,40 +318,35 @@ fn check_message(kind: u16, body: &[u8]) -> Result<(), String> {
         let start = if body[0] == 3 { 9 } else { 8 };
         let end = start + number(body, 2, 2)? as usize;
         let name = body.get(start..end).ok_or_else(|| damaged("an attribute's name"))?;
-        if name.iter().position(|&byte| byte == 0) != name.len().checked_sub(1) {
-            return Err(damaged("an attribute's name"));
-        }
+        let end = name.iter().position(|&byte| byte == 0);
+        ensure!(end == name.len().checked_sub(1), "damaged: an attribute's name");
     }
     if kind != DATATYPE {
         return Ok(());
     }
     let (head, bits) = (number(body, 0, 1)?, 8 * number(body, 4, 4)?);
-    if !(1..=5).contains(&(head >> 4)) {
-        return Err(damaged("a message of an unknown version"));
-    }
+    ensure!((1..=5).contains(&(head >> 4)), "damaged: a message of an unknown version");
     let offset_and_precision = || Ok::<_, String>((number(body, 8, 2)?, number(body, 10, 2)?));
-    match head & 0xf {
-        0 => {
-            let (offset, precision) = offset_and_precision()?;
-            let fits = precision > 0 && offset + precision <= bits;
-            return if fits { Ok(()) } else { Err(damaged("a number is wider than its bytes")) };
-        }
-        1 => {}
-        _ => return Ok(()),
+    let class = head & 0xf;
+    if class == 0 {
+        let (offset, precision) = offset_and_precision()?;
+        let fits = precision > 0 && offset + precision <= bits;
+        ensure!(fits, "damaged: a number is wider than its bytes");
+    } else if class == 1 {
+        // Positions of sign, exponent and mantissa, and the bias, must follow IEEE 754.
+        let layout = [number(body, 2, 1)?, number(body, 12, 2)?, number(body, 14, 2)?];
+        let ieee = [(16, 5, 10), (32, 8, 23), (64, 11, 52)];
+        let fits = ieee.into_iter().any(|(width, exponent, mantissa)| {
+            bits == width && layout == [width - 1, exponent << 8 | mantissa, mantissa << 8]
+        });
+        let fits = fits && offset_and_precision()? == (0, bits);
+        let exponent = number(body, 13, 1)?;
+        ensure!(
+            fits && number(body, 16, 4)? + 1 == 1 << (exponent - 1),
+            "damaged: a floating-point number that is not IEEE 754"
+        );
     }
-    // Positions of sign, exponent and mantissa, and the bias, must follow IEEE 754.
-    let layout = [number(body, 2, 1)?, number(body, 12, 2)?, number(body, 14, 2)?];
-    let ieee = [(16, 5, 10), (32, 8, 23), (64, 11, 52)];
-    let fits = ieee.into_iter().any(|(width, exponent, mantissa)| {
-        bits == width && layout == [width - 1, exponent << 8 | mantissa, mantissa << 8]
-    });
-    let fits = fits && offset_and_precision()? == (0, bits);
-    let exponent = number(body, 13, 1)?;
-    if fits && number(body, 16, 4)? + 1 == 1 << (exponent - 1) {
-        Ok(())
-    } else {
-        Err(damaged("a floating-point number that is not IEEE 754"))
-    }
+    Ok(())
 }
 
 /// Returns the link in a message.
@@ -414,9 +394,8 @@ pub(crate) fn check_strings(bytes: &[u8], base: u64, references: &[u8]) -> Resul
             Entry::Occupied(there) => there.into_mut(),
             Entry::Vacant(free) => free.insert(file.heap(address)?),
         };
-        if objects.get(&number(reference, 12, 4)?) != Some(&length) {
-            return Err(damaged("a string has another length in its heap"));
-        }
+        let found = objects.get(&number(reference, 12, 4)?);
+        ensure!(found == Some(&length), "damaged: a string has another length in its heap");
     }
     Ok(())
 }

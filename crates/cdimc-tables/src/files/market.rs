@@ -1,7 +1,7 @@
 //! Reads Matrix Market (`.mtx`): one entry of a sparse matrix per line.
 
 use crate::Table;
-use crate::error::Problem;
+use crate::error::{Problem, ensure};
 use crate::files::format::{Decode, Opened, Reader};
 use crate::files::text::unpacked;
 use crate::files::{Budget, Decoded, ReadOptions, ViewSource, sparse, tenx};
@@ -52,19 +52,16 @@ fn matrix(text: impl BufRead, transposed: bool, budget: &Budget) -> Result<Spars
     lines.advance()?;
     let is_pattern = is_pattern(lines.line())?;
     while lines.line().first().is_none_or(|&byte| byte == b'%') {
-        if !lines.advance()? {
-            return Err(flaw("it ends before its sizes"));
-        }
+        ensure!(lines.advance()?, else flaw("it ends before its sizes"));
     }
     let sizes: Option<Vec<usize>> = words(lines.line()).map(whole).collect();
     let Some(&[n_rows, n_columns, n_entries]) = sizes.as_deref() else {
         let rule = "three whole numbers must give the numbers of rows, columns and entries";
         return Err(flaw(format!("line {}: {rule}", lines.number)));
     };
-    if n_rows.max(n_columns) > u32::MAX as usize {
-        let most = u32::MAX;
-        return Err(flaw(format!("{n_rows} rows, {n_columns} columns: at most {most} of each")));
-    }
+    let most = u32::MAX;
+    let reason = || format!("{n_rows} rows, {n_columns} columns: at most {most} of each");
+    ensure!(n_rows.max(n_columns) <= most as usize, else flaw(reason()));
     // Checked before any allocation: the pointers, and the row, column and value of every entry.
     for shape in [&[n_rows][..], &[n_columns], &[2, n_entries]] {
         budget.values(shape)?;
@@ -76,9 +73,9 @@ fn matrix(text: impl BufRead, transposed: bool, budget: &Budget) -> Result<Spars
         let at = |reason: String| flaw(format!("line {}: {reason}", lines.number));
         let mut cells = words(line);
         let Some(row) = cells.next() else { continue };
-        if values.len() == n_entries {
-            return Err(at(format!("there are more than the {n_entries} entries it declares")));
-        }
+        let is_declared = values.len() < n_entries;
+        let more = || at(format!("there are more than the {n_entries} entries it declares"));
+        ensure!(is_declared, else more());
         let (column, value) = (cells.next(), if is_pattern { None } else { cells.next() });
         let is_short = column.is_none() || (value.is_none() && !is_pattern);
         if is_short || cells.next().is_some() {
@@ -100,10 +97,8 @@ fn matrix(text: impl BufRead, transposed: bool, budget: &Budget) -> Result<Spars
             }
         });
     }
-    if values.len() < n_entries {
-        let n_found = values.len();
-        return Err(flaw(format!("it has {n_found} of the {n_entries} entries it declares")));
-    }
+    let n = values.len();
+    ensure!(n == n_entries, else flaw(format!("it has {n} of the {n_entries} entries it declares")));
     let matrix = if transposed {
         sparse::of_entries([n_columns, n_rows], columns, rows, values)
     } else {
@@ -125,10 +120,9 @@ fn is_pattern(line: &[u8]) -> Result<bool, Problem> {
         (field, &["real", "double", "integer", "pattern"], "field"),
         (symmetry, &["general"], "symmetry"),
     ] {
-        if !known.contains(&word) {
-            let known = known.join("`, `");
-            return Err(flaw(format!("line 1: {what} `{word}` is not read, only `{known}`")));
-        }
+        let is_known = known.contains(&word);
+        let known = known.join("`, `");
+        ensure!(is_known, else flaw(format!("line 1: {what} `{word}` is not read, only `{known}`")));
     }
     Ok(field == "pattern")
 }

@@ -28,8 +28,8 @@ pub use samples::SampleNames;
 pub use source::ViewSource;
 pub use text::{Words, read_words};
 
-use crate::error::{Flaw, Problem, TableError, listed};
-use crate::table::{Table, check_cells, check_features_once, check_ids_once, check_name};
+use crate::error::{Flaw, Problem, TableError, ensure, listed};
+use crate::table::{Table, check_cells, check_features_once, check_ids_once, check_view_name};
 pub(crate) use budget::Budget;
 use cdimc_data::Matrix;
 use format::{Decode, Opened, Reader, Request};
@@ -96,15 +96,17 @@ fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Ve
         tracing::warn!("{}: {warning}", source.path.display());
     }
     if let Some(name) = &source.name {
-        if tables.len() > 1 {
-            let there = listed(tables.iter().map(|table| &table.name));
-            return Err(Problem::OneName { name: name.clone(), there });
-        }
+        ensure!(
+            tables.len() < 2,
+            "holds several views ({}), which cannot all be named `{name}`: leave the name out, or pick one with \
+             {name}=FILE#MEMBER",
+            listed(tables.iter().map(|table| &table.name))
+        );
         tables.iter_mut().for_each(|table| table.name.clone_from(name));
     }
     for table in &mut tables {
         table.path.clone_from(&source.path);
-        check_name(&table.name).map_err(|rule| Problem::Name { name: table.name.clone(), rule })?;
+        check_view_name(&table.name)?;
         if options.transposed {
             transpose(table)?;
         }
@@ -118,10 +120,11 @@ fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Ve
             table.features = numbered(n_columns);
         }
         leave_out(table, options);
-        if table.features.is_empty() && !options.columns.is_empty() {
-            let columns = listed(&options.columns);
-            return Err(Problem::NoneNamed { columns });
-        }
+        ensure!(
+            !table.features.is_empty() || options.columns.is_empty(),
+            "has none of the columns {}: --columns has to name a column of numbers of every view",
+            listed(&options.columns)
+        );
         hide_missing_numbers(&mut table.values, options);
         let labels = table.labels.iter_mut().flatten();
         labels.filter(|label| is_missing_value(label, options)).for_each(String::clear);
@@ -131,8 +134,7 @@ fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Ve
         check_cells(table)?;
         if options.replicates == Replicates::Refuse {
             check_ids_once(table)?;
-        }
-        if options.replicates != Replicates::Refuse {
+        } else {
             samples::merge_features(table, options.replicates);
         }
         check_features_once(table, if options.transposed { "rows" } else { "features" })?;
@@ -204,11 +206,10 @@ fn transpose(table: &mut Table) -> Result<(), Problem> {
     if table.features.is_empty() {
         return Ok(());
     }
-    if table.labels.take().is_some() {
-        let reason =
-            "--label names a column, and the columns of a transposed table are its samples";
-        return Err(Problem::Message(reason.into()));
-    }
+    ensure!(
+        table.labels.is_none(),
+        "--label names a column, and the columns of a transposed table are its samples"
+    );
     let names = table.ids.take().unwrap_or_else(|| numbered(n_rows));
     table.ids = Some(std::mem::replace(&mut table.features, names));
     Ok(())
@@ -231,24 +232,14 @@ pub fn is_missing_value(text: &str, options: &ReadOptions) -> bool {
     is_missing(text, options) || text.parse().is_ok_and(is_given)
 }
 
+/// Words that always mean "not measured".
+const MISSING: [&str; 14] = [
+    "", "NA", "N/A", "na", "n/a", "#N/A", "<NA>", "NaN", "nan", "NAN", "null", "NULL", "None", "?",
+];
+
 /// Returns whether `text` is a general or user-defined word for "not measured", compared as text: 7 is not the id 007.
 fn is_missing(text: &str, options: &ReadOptions) -> bool {
-    matches!(
-        text,
-        "" | "NA"
-            | "N/A"
-            | "na"
-            | "n/a"
-            | "#N/A"
-            | "<NA>"
-            | "NaN"
-            | "nan"
-            | "NAN"
-            | "null"
-            | "NULL"
-            | "None"
-            | "?"
-    ) || options.finds(|missing| missing == text)
+    MISSING.contains(&text) || options.finds(|missing| missing == text)
 }
 
 /// Replaces numbers that mean "not measured" by NaN.

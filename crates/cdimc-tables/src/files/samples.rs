@@ -1,7 +1,7 @@
 //! Maps ids to samples where an id is more than a sample's name: barcodes of aliquots, maps of assays, replicates.
 
 use crate::checks::advice_on_repeats;
-use crate::error::Problem;
+use crate::error::{Problem, ensure};
 use crate::files::{ReadOptions, Replicates, is_missing, read_words};
 use crate::table::features_by_name;
 use crate::{Table, TableError};
@@ -119,9 +119,7 @@ impl SampleNames {
             return Ok(());
         };
         let kept: Vec<usize> = (0..ids.len()).filter(|&row| !self.drops(&ids[row])).collect();
-        if kept.is_empty() {
-            return Err(Problem::Message("--drop-samples matches every id".into()));
-        }
+        ensure!(!kept.is_empty(), "--drop-samples matches every id");
         table.values = table.values.select_rows(&kept);
         let of_kept = |names: &Vec<String>| kept.iter().map(|&row| names[row].clone()).collect();
         table.ids = table.ids.as_ref().map(of_kept);
@@ -137,20 +135,19 @@ impl SampleNames {
         let mut place: HashMap<String, usize> = HashMap::new();
         for (row, id) in ids.iter().enumerate() {
             let name = self.mapped(&table.name, id)?;
-            if is_missing(&name, &ReadOptions::default()) {
-                return Err(Problem::Message(format!(
-                    "`{id}` would be of sample `{name}`: a word for \"missing\" names no sample"
-                )));
-            }
+            ensure!(
+                !is_missing(&name, &ReadOptions::default()),
+                "`{id}` would be of sample `{name}`: a word for \"missing\" names no sample"
+            );
             let at = *place.entry(name.clone()).or_insert(rows.len());
             match rows.get_mut(at) {
                 None => rows.push((name, vec![row])),
                 Some((_, of_sample)) if self.replicates == Replicates::Refuse => {
                     let first = &ids[of_sample[0]];
                     let advice = advice_on_repeats(first, id, ids);
-                    let message =
-                        format!("`{first}` and `{id}` are both of sample `{name}`{advice}");
-                    return Err(Problem::Message(message));
+                    return Err(Problem::Message(format!(
+                        "`{first}` and `{id}` are both of sample `{name}`{advice}"
+                    )));
                 }
                 Some((_, of_sample)) => of_sample.push(row),
             }

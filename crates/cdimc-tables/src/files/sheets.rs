@@ -1,6 +1,6 @@
 //! Reads spreadsheets (`.xlsx`): every sheet is read like a text table.
 
-use crate::error::{Flaw, Problem, listed};
+use crate::error::{Flaw, Problem, ensure, listed};
 use crate::files::format::{Decode, Reader, Request};
 use crate::files::{Budget, Decoded, text};
 use calamine::{Data, DataRef, Reader as _, Xlsx};
@@ -68,9 +68,7 @@ fn check_sizes(bytes: &[u8], budget: &Budget) -> Result<(), Flaw> {
         budget.bytes(promised)?;
         let mut unpacked = part.take(promised.saturating_add(1));
         let n_bytes = std::io::copy(&mut unpacked, &mut std::io::sink())?;
-        if n_bytes != promised {
-            return Err(format!("{promised} bytes promised, {n_bytes} found").into());
-        }
+        ensure!(n_bytes == promised, "{promised} bytes promised, {n_bytes} found");
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! Compressed rows and columns of files.
 
+use crate::error::ensure;
 use crate::files::Budget;
 use cdimc_data::Sparse;
 use std::ops::Range;
@@ -22,12 +23,9 @@ impl Compressed {
         let Self { shape: [n_rows, n_columns], by_column, starts, mut places, mut entries } = self;
         let flaw = |rule: String| format!("damaged: `{name}`, a sparse matrix: {rule}");
         let (line, n_lines) = if by_column { ("column", n_columns) } else { ("row", n_rows) };
-        if starts.len().checked_sub(1) != Some(n_lines) {
-            let n = starts.len();
-            return Err(flaw(format!(
-                "{n} pointers for {n_lines} {line}s: there must be one more"
-            )));
-        }
+        let n = starts.len();
+        let rule = || format!("{n} pointers for {n_lines} {line}s: there must be one more");
+        ensure!(n.checked_sub(1) == Some(n_lines), else flaw(rule()));
         // MATLAB and SciPy may allocate more than they fill.
         let end = starts[n_lines];
         if end <= places.len().min(entries.len()) {

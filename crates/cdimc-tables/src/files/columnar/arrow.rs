@@ -2,9 +2,10 @@
 
 use super::parquet_types::check_column_types;
 use crate::Table;
-use crate::error::{Flaw, Problem, listed};
+use crate::error::{Flaw, Problem, ensure, listed};
 use crate::files::format::Request;
 use crate::files::{Budget, Decoded, is_unnamed, warning_of_unnamed};
+use crate::option_names::line_of_names;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Decimal128Type, Decimal256Type, Float64Type};
 use arrow_array::{Array, RecordBatch};
@@ -66,9 +67,8 @@ pub(super) fn read_arrow(bytes: Vec<u8>, request: Request<'_>) -> Result<Decoded
     let reader = FileReader::try_new(Cursor::new(bytes), None).map_err(Flaw::from)?;
     let schema = reader.schema();
     if first.is_some_and(|first| first != schema) {
-        return Err(
-            Flaw::from("its schema at the end differs from the one at the beginning").into()
-        );
+        let reason = "its schema at the end differs from the one at the beginning";
+        return Err(Flaw::from(reason).into());
     }
     table(&schema, reader, request)
 }
@@ -77,9 +77,7 @@ pub(super) fn read_arrow(bytes: Vec<u8>, request: Request<'_>) -> Result<Decoded
 fn check_blocks(bytes: &[u8], budget: &Budget) -> Result<(), Flaw> {
     let cut = || Flaw::from("it is cut off");
     let (rest, trailer) = bytes.split_last_chunk::<TRAILER_BYTES>().ok_or_else(cut)?;
-    if &trailer[4..] != b"ARROW1" {
-        return Err(cut());
-    }
+    ensure!(&trailer[4..] == b"ARROW1", else cut());
     let length = i32::from_le_bytes([trailer[0], trailer[1], trailer[2], trailer[3]]);
     let start = usize::try_from(length).ok().and_then(|n| rest.len().checked_sub(n));
     let footer = rest.get(start.ok_or_else(cut)?..).ok_or_else(cut)?;
@@ -97,9 +95,8 @@ fn check_blocks(bytes: &[u8], budget: &Budget) -> Result<(), Flaw> {
         let body = body.and_then(|start| at(start, block.bodyLength())).ok_or_else(outside)?;
         let head = head.strip_prefix(&CONTINUATION).unwrap_or(head);
         let (length, head) = head.split_first_chunk::<4>().ok_or_else(outside)?;
-        if usize::try_from(i32::from_le_bytes(*length)) != Ok(head.len()) {
-            return Err("a block has another length than the footer declares".into());
-        }
+        let is_whole = usize::try_from(i32::from_le_bytes(*length)) == Ok(head.len());
+        ensure!(is_whole, "a block has another length than the footer declares");
         check_message(head, body, budget)?;
     }
     Ok(())
@@ -139,11 +136,8 @@ fn check_message(head: &[u8], body: &[u8], budget: &Budget) -> Result<(), Flaw> 
     let n_rows =
         usize::try_from(batch.length()).map_err(|_| "a batch with a negative number of rows")?;
     for node in batch.nodes().iter().flatten() {
-        if !(0..=node.length()).contains(&node.null_count()) {
-            return Err(
-                format!("{} of {} values are nulls", node.null_count(), node.length()).into()
-            );
-        }
+        let (nulls, n) = (node.null_count(), node.length());
+        ensure!((0..=n).contains(&nulls), "{nulls} of {n} values are nulls");
     }
     // Columns of nulls have no buffers: only the budget limits their length.
     budget.clone().values(&[n_rows])?;
@@ -212,10 +206,13 @@ fn table(
             DataType::Dictionary(_, value) => value.as_ref(),
             kind => kind,
         };
-        if !(stored.is_numeric() || matches!(stored, DataType::Boolean | DataType::Null)) {
-            let column = names[j].to_owned();
-            return Err(Problem::ColumnType { column, kind: kind.to_string() });
-        }
+        ensure!(
+            stored.is_numeric() || matches!(stored, DataType::Boolean | DataType::Null),
+            "column `{}` is of type {kind}: only numbers can be clustered on; leave it out with --drop '{}', or name it with \
+             --id or --label",
+            names[j],
+            line_of_names(&[names[j]])
+        );
     }
     let (mut rows, mut ids, mut labels) = (Vec::new(), Vec::new(), Vec::new());
     for batch in batches {

@@ -2,14 +2,24 @@
 
 #[cfg(feature = "columnar")]
 mod arrow;
-#[cfg(not(feature = "columnar"))]
-#[path = "absent.rs"]
-mod arrow;
 #[cfg(feature = "columnar")]
 mod parquet_types;
 
 use crate::files::format::{Decode, Reader};
+#[cfg(feature = "columnar")]
 use arrow::{read_arrow, read_parquet};
+
+/// Replaces both readers if they are not built in.
+#[cfg(not(feature = "columnar"))]
+fn read_arrow(
+    _: Vec<u8>,
+    _: crate::files::format::Request<'_>,
+) -> Result<crate::files::Decoded, crate::error::Problem> {
+    let reason = "this build reads no Parquet or Arrow: build it with the feature `columnar`";
+    Err(crate::error::Flaw::from(reason).into())
+}
+#[cfg(not(feature = "columnar"))]
+use read_arrow as read_parquet;
 
 pub(crate) const PARQUET: Reader = Reader {
     name: "Parquet file",

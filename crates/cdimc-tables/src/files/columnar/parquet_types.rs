@@ -140,7 +140,7 @@ impl Compact<'_> {
         })
     }
 
-    /// Skips a value of this kind.
+    /// Skips a value of this kind; the footer has no maps.
     fn skip(&mut self, kind: u8, depth: usize) -> Option<()> {
         if depth > MAX_DEPTH {
             return None;
@@ -159,21 +159,13 @@ impl Compact<'_> {
                 let (n, kind) = self.list()?;
                 (0..n).try_for_each(|_| self.skip_element(kind, depth))
             }
-            11 => {
-                let n = self.unsigned()?;
-                let kinds = if n > 0 { self.byte()? } else { 0 };
-                (0..n).try_for_each(|_| {
-                    self.skip_element(kinds >> 4, depth)?;
-                    self.skip_element(kinds & 0xf, depth)
-                })
-            }
             12 => self.fields(|_, kind, compact| compact.skip(kind, depth + 1)),
             13 => self.pass(16),
             _ => None,
         }
     }
 
-    /// Skips an element of a list or map, in which a boolean takes a byte.
+    /// Skips an element of a list, in which a boolean takes a byte.
     fn skip_element(&mut self, kind: u8, depth: usize) -> Option<()> {
         if kind == 1 || kind == 2 { self.pass(1) } else { self.skip(kind, depth + 1) }
     }

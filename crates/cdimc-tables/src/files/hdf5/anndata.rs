@@ -4,7 +4,7 @@
 //! modality of a `MuData` is a view; a member selects one, or a matrix of one as `MODALITY/LAYER`.
 
 use crate::Table;
-use crate::error::{Flaw, Problem, listed};
+use crate::error::{Flaw, Problem, ensure, listed};
 use crate::files::format::Request;
 use crate::files::hdf5_file::{Group, Hdf5File, not_read, text, texts};
 use cdimc_data::Matrix;
@@ -100,12 +100,9 @@ impl AnnData<'_> {
         };
         let has_var = own.is_none();
         let features = own.map_or_else(|| self.index(&frame("var")?, "var"), Ok)?;
-        if has_var && features.len() != values.ncols() {
-            let (names, columns) = (features.len(), values.ncols());
-            return Err(Flaw::from(format!(
-                "{names} names in `var`, {columns} columns in the matrix"
-            ))
-            .into());
+        let (n, m) = (features.len(), values.ncols());
+        if has_var && n != m {
+            return Err(Flaw(format!("{n} names in `var`, {m} columns in the matrix")).into());
         }
         Ok(Table { ids: Some(ids), labels, features, ..Table::of(name, values) })
     }
@@ -191,12 +188,10 @@ impl AnnData<'_> {
             };
         }
         let Some(parts) = Hdf5File::group(frame, name)? else { return Ok(None) };
-        let masked = |group: &Group| {
+        let masked = |group: &Group| -> Result<_, Flaw> {
             let Some(values) = words(group, "values")? else { return Ok(None) };
             let mask = numbers(group, "mask")?;
-            if mask.len() != values.len() {
-                return Err(Flaw(format!("column `{name}`: its mask has another length")));
-            }
+            ensure!(mask.len() == values.len(), "column `{name}`: its mask has another length");
             let shown = |(word, hidden)| if hidden == 0 { word } else { String::new() };
             Ok(Some(values.into_iter().zip(mask).map(shown).collect::<Vec<_>>()))
         };

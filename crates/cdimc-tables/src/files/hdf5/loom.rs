@@ -72,11 +72,9 @@ pub(super) fn read(
     };
     let labels = options.label.as_ref().map(|label| words(&columns, label)).transpose()?.flatten();
     let features = first(&rows, GENES, true)?.unwrap_or_default();
-    if !features.is_empty() && features.len() != values.ncols() {
-        let (names, genes) = (features.len(), values.ncols());
-        return Err(
-            Flaw::from(format!("{names} names of genes, {genes} rows in the matrix")).into()
-        );
+    let (n, m) = (features.len(), values.ncols());
+    if n > 0 && n != m {
+        return Err(Flaw(format!("{n} names of genes, {m} rows in the matrix")).into());
     }
     Ok(Table { ids, labels, features, ..Table::of(&name, values) })
 }

@@ -1,6 +1,7 @@
 //! Parses level 5 MAT files: tagged elements, some compressed, with arrays inside.
 
 use super::{FIRST_INEXACT, MAX_DEPTH, MatValue};
+use crate::error::ensure;
 use crate::files::Budget;
 use crate::files::gzip::MAX_EXPANSION;
 use crate::files::sparse::Compressed;
@@ -36,44 +37,34 @@ pub(super) fn variables(bytes: &[u8], budget: &Budget) -> Parsed<Vec<(String, Ma
     let mut variables = Vec::new();
     while !cursor.bytes.is_empty() {
         let (kind, payload) = cursor.element()?;
-        match kind {
-            MATRIX => variables.extend(cursor.inside(payload).array(0)?.named()),
+        let content;
+        let (kind, payload) = match kind {
             COMPRESSED => {
-                let content = cursor.inflate(payload)?;
-                let (kind, payload) = cursor.inside(&content).element()?;
-                if kind != MATRIX {
-                    return Err(unknown(kind));
-                }
-                variables.extend(cursor.inside(payload).array(0)?.named());
+                content = cursor.inflate(payload)?;
+                cursor.inside(&content).element()?
             }
-            // Subsystem data is an array too. Skipping another element could lose a damaged variable.
-            _ => return Err(unknown(kind)),
-        }
+            _ => (kind, payload),
+        };
+        // Subsystem data is an array too. Skipping another element could lose a damaged variable.
+        ensure!(kind == MATRIX, "damaged: an element of type {kind} among the variables");
+        let array = cursor.inside(payload).array(0)?;
+        variables.extend(Some(array).filter(|(name, _)| !name.is_empty()));
     }
-    if variables.is_empty() {
-        return Err("cut off or empty: no variable is there".to_owned());
-    }
+    ensure!(!variables.is_empty(), "cut off or empty: no variable is there");
     Ok(variables)
-}
-
-fn unknown(kind: u32) -> String {
-    format!("damaged: an element of type {kind} among the variables")
 }
 
 /// Checks the header of level 5 and returns the rest.
 fn after_header(bytes: &[u8]) -> Parsed<&[u8]> {
     let Some((header, rest)) = bytes.split_at_checked(HEADER) else {
-        return Err(format!(
-            "{} bytes: a MAT file starts with a header of {HEADER} bytes",
-            bytes.len()
-        ));
+        let n = bytes.len();
+        return Err(format!("{n} bytes: a MAT file starts with a header of {HEADER} bytes"));
     };
     // Version 4 has a zero among the first four bytes.
-    if header[..4].contains(&0) {
-        return Err(
-            "no MAT file of version 5: it begins as one of version 4, which is not read".to_owned()
-        );
-    }
+    ensure!(
+        !header[..4].contains(&0),
+        "no MAT file of version 5: it begins as one of version 4, which is not read"
+    );
     match (&header[124..126], &header[126..]) {
         ([0, 1], b"IM") | ([1, 0], b"MI") => Ok(rest),
         (_, b"IM" | b"MI") => Err("a MAT file of a version other than 5".to_owned()),
@@ -89,17 +80,8 @@ struct Cursor<'a> {
     budget: &'a Budget,
 }
 
-/// An array with its name; only top-level arrays have one.
-struct Array {
-    name: String,
-    value: MatValue,
-}
-
-impl Array {
-    fn named(self) -> Option<(String, MatValue)> {
-        (!self.name.is_empty()).then_some((self.name, self.value))
-    }
-}
+/// The name of an array, which only those at the top level have, and its value.
+type Array = (String, MatValue);
 
 /// The numbers of type `$t` of a payload in the byte order of `$cursor`, each converted by `$to`.
 macro_rules! numbers {
@@ -131,30 +113,24 @@ impl<'a> Cursor<'a> {
         let mut content = Vec::new();
         decoder.by_ref().take(8).read_to_end(&mut content).map_err(flaw)?;
         let (_, promised) = self.inside(&content).tag()?;
-        if promised > compressed.len().saturating_mul(MAX_EXPANSION) {
-            return Err(format!(
-                "{} compressed bytes cannot hold the {promised} bytes promised",
-                compressed.len()
-            ));
-        }
+        ensure!(
+            promised <= compressed.len().saturating_mul(MAX_EXPANSION),
+            "{} compressed bytes cannot hold the {promised} bytes promised",
+            compressed.len()
+        );
         self.budget.bytes(promised as u64)?;
         // Up to 7 bytes of padding may follow. If more follow, the length is wrong and the decoder would not reach its
         // checksum.
         let found = decoder.take(promised as u64 + 8).read_to_end(&mut content).map_err(flaw)?;
-        if found > promised + 7 {
-            return Err(format!(
-                "damaged compressed data: more than the {promised} bytes promised"
-            ));
-        }
+        let is_whole = found <= promised + 7;
+        ensure!(is_whole, "damaged compressed data: more than the {promised} bytes promised");
         Ok(content)
     }
 
     fn take(&mut self, n: usize) -> Parsed<&'a [u8]> {
         let Some((head, tail)) = self.bytes.split_at_checked(n) else {
-            return Err(format!(
-                "cut off or damaged: {n} bytes promised, {} left",
-                self.bytes.len()
-            ));
+            let left = self.bytes.len();
+            return Err(format!("cut off or damaged: {n} bytes promised, {left} left"));
         };
         self.bytes = tail;
         Ok(head)
@@ -196,7 +172,7 @@ impl<'a> Cursor<'a> {
     fn array(mut self, depth: usize) -> Parsed<Array> {
         let empty = MatValue::Numeric { shape: vec![0, 0], values: Vec::new(), exact: None };
         if self.bytes.is_empty() {
-            return Ok(Array { name: String::new(), value: empty });
+            return Ok((String::new(), empty));
         }
         let (_, flags) = self.element()?;
         let Some(flags) = flags.get(..4) else {
@@ -208,7 +184,7 @@ impl<'a> Cursor<'a> {
         if class == 17 {
             let (_, name) = self.element()?;
             let value = MatValue::Unsupported("an object");
-            return Ok(Array { name: String::from_utf8_lossy(name).into_owned(), value });
+            return Ok((String::from_utf8_lossy(name).into_owned(), value));
         }
         let (kind, dimensions) = self.element()?;
         let shape = self.shape(kind, dimensions)?;
@@ -225,45 +201,37 @@ impl<'a> Cursor<'a> {
             16 => MatValue::Unsupported("a function"),
             _ => return Err(format!("damaged: array class = {class}: classes run from 1 to 17")),
         };
-        Ok(Array { name, value })
+        Ok((name, value))
     }
 
     fn shape(self, kind: u32, payload: &[u8]) -> Parsed<Vec<usize>> {
-        let flaw = "damaged: the dimensions of an array";
-        if kind != INT32 || payload.len() < 8 {
-            return Err(flaw.to_owned());
-        }
+        let is_list = kind == INT32 && payload.len() >= 8;
+        ensure!(is_list, "damaged: the dimensions of an array");
         let extents = self.numbers(kind, payload)?;
-        if extents.iter().any(|&extent| extent < 0.0) {
-            return Err(flaw.to_owned());
-        }
+        let are_extents = extents.iter().all(|&extent| extent >= 0.0);
+        ensure!(are_extents, "damaged: the dimensions of an array");
         Ok(extents.into_iter().map(|extent| extent as usize).collect())
     }
 
     fn cells(mut self, shape: &[usize], depth: usize) -> Parsed<MatValue> {
-        if depth == MAX_DEPTH {
-            return Err(format!("damaged: cells nested more than {MAX_DEPTH} deep"));
-        }
+        ensure!(depth < MAX_DEPTH, "damaged: cells nested more than {MAX_DEPTH} deep");
         let n_cells = n_entries(shape)?;
         // A cell has at least a tag of 8 bytes.
-        if n_cells > self.bytes.len() / 8 {
-            return Err(format!(
-                "cut off or damaged: {n_cells} cells promised, {} bytes left",
-                self.bytes.len()
-            ));
-        }
+        let left = self.bytes.len();
+        ensure!(
+            n_cells <= left / 8,
+            "cut off or damaged: {n_cells} cells promised, {left} bytes left"
+        );
         let mut cells = Vec::new();
         for _ in 0..n_cells {
             match self.element()? {
-                (MATRIX, payload) => cells.push(self.inside(payload).array(depth + 1)?.value),
+                (MATRIX, payload) => cells.push(self.inside(payload).array(depth + 1)?.1),
                 (kind, _) => return Err(format!("damaged: a cell of type {kind}")),
             }
         }
-        if self.bytes.is_empty() {
-            Ok(MatValue::Cells(cells))
-        } else {
-            Err(format!("damaged: {} bytes behind {n_cells} cells", self.bytes.len()))
-        }
+        let left = self.bytes.len();
+        ensure!(left == 0, "damaged: {left} bytes behind {n_cells} cells");
+        Ok(MatValue::Cells(cells))
     }
 
     fn numeric(mut self, shape: Vec<usize>) -> Parsed<MatValue> {
@@ -272,12 +240,11 @@ impl<'a> Cursor<'a> {
         let (kind, payload) =
             if self.bytes.is_empty() { (DOUBLE, &[][..]) } else { self.element()? };
         let size = size_of_type(kind)?;
-        if n_values.checked_mul(size) != Some(payload.len()) {
-            return Err(format!(
-                "damaged: an array of {n_values} values of {size} bytes has {} bytes",
-                payload.len()
-            ));
-        }
+        let n_bytes = payload.len();
+        ensure!(
+            n_values.checked_mul(size) == Some(n_bytes),
+            "damaged: an array of {n_values} values of {size} bytes has {n_bytes} bytes"
+        );
         self.budget.values(&shape)?;
         let values = self.numbers(kind, payload)?;
         let beyond = values.iter().any(|x| x.abs() >= FIRST_INEXACT);
@@ -327,9 +294,8 @@ impl<'a> Cursor<'a> {
             _ => return Err(format!("damaged: text of type {kind}")),
         };
         let n: usize = shape.iter().product();
-        if n != text.chars().count() && n != text.encode_utf16().count() {
-            return Err("damaged: text of another length than its extents".to_owned());
-        }
+        let fits = n == text.chars().count() || n == text.encode_utf16().count();
+        ensure!(fits, "damaged: text of another length than its extents");
         Ok(MatValue::Text(text))
     }
 

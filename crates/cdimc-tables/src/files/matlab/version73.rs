@@ -1,7 +1,7 @@
 //! Reads MATLAB 7.3 files: HDF5 with MATLAB's class names.
 
 use super::{FIRST_INEXACT, MAX_DEPTH, MatValue};
-use crate::error::Flaw;
+use crate::error::{Flaw, ensure};
 use crate::files::hdf5_file::{DType, Dataset, Group, Hdf5File, Object, text};
 
 /// Entries of MATLAB that are not variables.
@@ -21,9 +21,7 @@ pub(super) fn variables(file: &Hdf5File) -> Result<Vec<(String, MatValue)>, Flaw
         };
         variables.push((name, value));
     }
-    if variables.is_empty() {
-        return Err("no variable is there".into());
-    }
+    ensure!(!variables.is_empty(), "no variable is there");
     Ok(variables)
 }
 
@@ -45,11 +43,8 @@ fn of_group(file: &Hdf5File, group: &Group, name: &str) -> Result<MatValue, Flaw
     if !attrs.contains_key("MATLAB_sparse") {
         // Only sparse matrices have parts of these names.
         let is_sparse = ["ir", "jc"].iter().all(|part| group.dataset(part).is_ok());
-        return if is_sparse {
-            Err(format!("{name}: a sparse matrix without its number of rows").into())
-        } else {
-            Ok(MatValue::Unsupported("a struct"))
-        };
+        ensure!(!is_sparse, "{name}: a sparse matrix without its number of rows");
+        return Ok(MatValue::Unsupported("a struct"));
     }
     Ok(MatValue::Sparse(file.sparse(group, name)?.into()))
 }
@@ -103,9 +98,7 @@ fn numeric(file: &Hdf5File, dataset: &Dataset, name: &str, kind: &DType) -> Resu
 }
 
 fn cells(file: &Hdf5File, dataset: &Dataset, name: &str, depth: usize) -> Result<MatValue, Flaw> {
-    if depth == MAX_DEPTH {
-        return Err(format!("damaged: cells nested more than {MAX_DEPTH} deep").into());
-    }
+    ensure!(depth < MAX_DEPTH, "damaged: cells nested more than {MAX_DEPTH} deep");
     let cell = |object: &Object| match object {
         Object::Group(group) => of_group(file, group, name),
         Object::Dataset(dataset) => of_dataset(file, dataset, name, depth + 1),

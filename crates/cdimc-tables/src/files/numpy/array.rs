@@ -1,6 +1,6 @@
 //! Reads one NumPy array: its header, checked against its bytes, and its values.
 
-use crate::error::Problem;
+use crate::error::{Problem, ensure};
 use crate::files::Budget;
 use ndarray::{Array2, ShapeBuilder};
 use npyz::{DType, NpyFile, Order, TypeChar};
@@ -27,9 +27,8 @@ pub(super) fn opened(bytes: &[u8]) -> Result<NpyFile<&[u8]>, Problem> {
         }
         deepest = deepest.max(depth);
     }
-    if deepest > MAX_BRACKET_DEPTH {
-        return Err(damaged("NumPy array", &format!("brackets {deepest} deep in its header")));
-    }
+    let is_flat = deepest <= MAX_BRACKET_DEPTH;
+    ensure!(is_flat, else damaged("NumPy array", &format!("brackets {deepest} deep in its header")));
     NpyFile::new(bytes).map_err(|e| damaged("NumPy array", &e))
 }
 
@@ -46,15 +45,12 @@ pub(super) fn content(
     let order = file.order();
     let kind = element.to_string();
     let (type_char, size) = (element.type_char(), element.size_field());
-    if !matches!(shape.len(), 1 | 2) {
-        return Err(Problem::NotAMatrix { name: name.to_owned(), dimensions: shape.len() });
-    }
+    let (name_of, dimensions) = (|| name.to_owned(), shape.len());
+    ensure!(matches!(dimensions, 1 | 2), else Problem::NotAMatrix { name: name_of(), dimensions });
     let is_vector = is_vector || shape.len() == 1;
     if matches!(type_char, TypeChar::UnicodeStr | TypeChar::ByteStr) {
-        if is_vector {
-            return Ok(Content::Names(values(file)?));
-        }
-        return Err(Problem::ElementType { name: name.to_owned(), kind });
+        ensure!(is_vector, else Problem::ElementType { name: name_of(), kind });
+        return Ok(Content::Names(values(file)?));
     }
     // 64-bit integers keep all digits as ids, and are rounded as features.
     let numbers = match (type_char, size) {

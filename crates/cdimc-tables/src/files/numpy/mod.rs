@@ -7,7 +7,7 @@ mod array;
 
 use self::array::{Content, claimed_shape, content, damaged, numbers, opened, values};
 use crate::Table;
-use crate::error::Problem;
+use crate::error::{Problem, ensure};
 use crate::files::format::{Decode, Reader, Request};
 use crate::files::sparse::Compressed;
 use crate::files::{Budget, Decoded, ViewSource, views};
@@ -51,20 +51,17 @@ fn read_npy(bytes: &[u8], request: Request<'_>) -> Result<Decoded, Problem> {
 fn ids_beside(source: &ViewSource, name: &str) -> Result<Option<Vec<String>>, Problem> {
     let beside = source.path.with_file_name(format!("{name}.ids.txt"));
     // A broken link is an error, not a file without ids.
-    if beside.symlink_metadata().is_ok() {
-        let flaw = |reason: &dyn std::fmt::Display| {
-            Problem::Message(format!("its ids in {}: {reason}", beside.display()))
-        };
-        if beside.exists() && !beside.is_file() {
-            return Err(flaw(&"is not a plain file"));
-        }
-        let text = std::fs::read_to_string(&beside).map_err(|e| flaw(&e))?;
-        // Otherwise the byte order mark would be part of the first id.
-        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-        Ok(Some(text.lines().map(|line| line.trim().to_owned()).collect()))
-    } else {
-        Ok(None)
+    if beside.symlink_metadata().is_err() {
+        return Ok(None);
     }
+    let flaw = |reason: &dyn std::fmt::Display| {
+        Problem::Message(format!("its ids in {}: {reason}", beside.display()))
+    };
+    ensure!(!beside.exists() || beside.is_file(), else flaw(&"is not a plain file"));
+    let text = std::fs::read_to_string(&beside).map_err(|e| flaw(&e))?;
+    // Otherwise the byte order mark would be part of the first id.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    Ok(Some(text.lines().map(|line| line.trim().to_owned()).collect()))
 }
 
 /// Members of an archive written by `save_npz` of `SciPy` for compressed rows or columns.
@@ -158,12 +155,10 @@ fn check_names(archive: &mut Archive<'_>, bytes: &[u8]) -> Result<(), Problem> {
         let here = usize::try_from(entry.header_start()).ok().and_then(|at| bytes.get(at..));
         let length = here.and_then(|here| here.get(26..28));
         let length = length.map_or(0, |two| usize::from(u16::from_le_bytes([two[0], two[1]])));
-        if here.and_then(|here| here.get(30..30 + length)) != Some(name) {
-            return Err(flaw(format!("member `{shown}` has another name in its own header")));
-        }
-        if !seen.insert(name.to_vec()) {
-            return Err(flaw(format!("two members are named `{shown}`")));
-        }
+        let is_same = here.and_then(|here| here.get(30..30 + length)) == Some(name);
+        ensure!(is_same, else flaw(format!("member `{shown}` has another name in its own header")));
+        let is_new = seen.insert(name.to_vec());
+        ensure!(is_new, else flaw(format!("two members are named `{shown}`")));
         // The directory's entry has the lengths of name, extra field and comment at byte 28, and these fields at byte
         // 46.
         let entry = usize::try_from(entry.central_header_start()).ok();
@@ -171,12 +166,10 @@ fn check_names(archive: &mut Archive<'_>, bytes: &[u8]) -> Result<(), Problem> {
         let lengths = entry.get(28..34).unwrap_or_default().chunks_exact(2);
         let length: usize =
             lengths.map(|two| usize::from(u16::from_le_bytes([two[0], two[1]]))).sum();
-        let is_last = index + 1 == n_members;
-        if is_last && entry.get(46 + length..).is_some_and(|rest| rest.starts_with(b"PK\x01\x02")) {
-            return Err(flaw(format!(
-                "its directory has more than the {n_members} members it counts"
-            )));
-        }
+        let goes_on = entry.get(46 + length..).is_some_and(|rest| rest.starts_with(b"PK\x01\x02"));
+        let is_end = index + 1 < n_members || !goes_on;
+        let more = || format!("its directory has more than the {n_members} members it counts");
+        ensure!(is_end, else flaw(more()));
     }
     Ok(())
 }
@@ -194,9 +187,8 @@ fn member(archive: &mut Archive<'_>, name: &str, budget: &Budget) -> Result<Vec<
     // The checksum is compared at the end; bytes beyond the declared length are not read.
     let found =
         entry.take(promised.saturating_add(1)).read_to_end(&mut bytes).map_err(|e| flaw(&e))?;
-    if found as u64 != promised {
-        return Err(flaw(&format!("{promised} bytes promised, {found} found")));
-    }
+    let is_whole = found as u64 == promised;
+    ensure!(is_whole, else flaw(&format!("{promised} bytes promised, {found} found")));
     Ok(bytes)
 }
 

@@ -7,7 +7,7 @@
 mod tests;
 
 use crate::Table;
-use crate::error::Problem;
+use crate::error::{Problem, ensure};
 use crate::files::ViewSource;
 use crate::files::format::Opened;
 use crate::files::text::unpacked;
@@ -96,17 +96,13 @@ pub(crate) fn names_beside(
     let (barcodes, features) = match files_beside(matrix) {
         [Some(barcodes), Some(features)] => (barcodes, features),
         [None, None] => return Ok(None),
-        [None, _] if by_row => {
-            return Err(flaw(format!(
-                "no file with names of its rows is beside it ({})",
-                ROW_ENDINGS.join(", ")
-            )));
-        }
-        [_, None] if by_row => {
-            return Err(flaw(format!(
-                "no file with names of its columns is beside it ({})",
-                COLUMN_ENDINGS.join(", ")
-            )));
+        [rows, _] if by_row => {
+            let (what, endings) = match rows {
+                None => ("rows", &ROW_ENDINGS[..]),
+                Some(_) => ("columns", &COLUMN_ENDINGS[..]),
+            };
+            let endings = endings.join(", ");
+            return Err(flaw(format!("no file with names of its {what} is beside it ({endings})")));
         }
         [None, _] => return Err(flaw("there is no `barcodes.tsv` beside it")),
         [_, None] => return Err(flaw("there is no `features.tsv` or `genes.tsv` beside it")),
@@ -125,9 +121,9 @@ pub(crate) fn names_beside(
     }
     let has_names = !by_row && lines.lines().any(|line| line.contains('\t'));
     for (line, [id, name, kind]) in lines.lines().map(first_cells).enumerate() {
-        if id.is_empty() || (has_names && name.is_empty()) {
-            return Err(flaw(format!("line {} of features lacks an id or a name", line + 1)));
-        }
+        let is_named = !(id.is_empty() || has_names && name.is_empty());
+        let number = line + 1;
+        ensure!(is_named, else flaw(format!("line {number} of features lacks an id or a name")));
         names.ids.push(id.to_owned());
         if by_row {
             names.names.push(id.to_owned());
@@ -137,10 +133,9 @@ pub(crate) fn names_beside(
         if !kind.is_empty() {
             names.types.push(kind.to_owned());
         }
-        if names.types.len() != line + 1 && !names.types.is_empty() {
-            let reason = "some features have a type and others have none";
-            return Err(flaw(format!("line {} of features: {reason}", line + 1)));
-        }
+        let reason = "some features have a type and others have none";
+        let is_like_others = names.types.is_empty() || names.types.len() == number;
+        ensure!(is_like_others, else flaw(format!("line {number} of features: {reason}")));
     }
     Ok(Some(names))
 }
@@ -177,22 +172,17 @@ impl Names {
             ("names", self.names.len(), of_features, n_features),
             ("types", typed, of_features, n_features),
         ] {
-            if n_names != n {
-                let rule = "one is needed for each";
-                return Err(flaw(format!(
-                    "{n_names} {what} for {n} {lines} of the matrix: {rule}"
-                )));
-            }
+            let rule = "one is needed for each";
+            let reason = || format!("{n_names} {what} for {n} {lines} of the matrix: {rule}");
+            ensure!(n_names == n, else flaw(reason()));
         }
         let mut types: Vec<&str> = Vec::new();
         for kind in &self.types {
             if !types.contains(&kind.as_str()) {
                 types.push(kind);
             }
-            if types.len() > MAX_TYPES {
-                let reason = format!("more than {MAX_TYPES} types of features: each is a view");
-                return Err(flaw(reason));
-            }
+            let reason = || format!("more than {MAX_TYPES} types of features: each is a view");
+            ensure!(types.len() <= MAX_TYPES, else flaw(reason()));
         }
         if let (Some(member), true) = (&source.member, types.is_empty()) {
             return Err(Problem::OneTable { name: member.clone() });

@@ -1,6 +1,6 @@
 //! Finds the header of a table in a text, and the delimiter.
 
-use crate::error::Problem;
+use crate::error::{Problem, ensure};
 use std::io::{BufRead, Chain, Cursor, Read};
 
 /// Number of lines compared to find lines above the table.
@@ -29,11 +29,8 @@ impl<R: BufRead> Beginning<R> {
     pub(super) fn of(mut text: R, n_skipped: usize) -> Result<Self, Problem> {
         let mut lines_above = 0;
         for _ in 0..n_skipped {
-            if next_line(&mut text)?.is_empty() {
-                return Err(Problem::Message(format!(
-                    "--skip-lines {n_skipped}: it has {lines_above} lines"
-                )));
-            }
+            let is_there = !next_line(&mut text)?.is_empty();
+            ensure!(is_there, "--skip-lines {n_skipped}: it has {lines_above} lines");
             lines_above += 1;
         }
         let mut separator = None;

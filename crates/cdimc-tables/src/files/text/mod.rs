@@ -9,7 +9,7 @@ mod words;
 pub use words::{Words, read_words};
 
 use crate::Table;
-use crate::error::{Problem, listed};
+use crate::error::{Problem, ensure, listed};
 use crate::files::format::{Decode, Opened, Reader, Request};
 use crate::files::{
     Budget, Decoded, ReadOptions, ViewSource, is_missing, is_unnamed, warning_of_unnamed,
@@ -72,9 +72,7 @@ fn table<R: BufRead>(
     typed: bool,
 ) -> Result<Decoded, Problem> {
     let mut header = csv::StringRecord::new();
-    if !records.read(&mut header)? {
-        return Err(Problem::EmptyFile);
-    }
+    ensure!(records.read(&mut header)?, else Problem::EmptyFile);
     let mut record = csv::StringRecord::new();
     let mut is_row = records.read(&mut record)?;
     if is_row && begins_with_a_row_name(&record, &header) {
@@ -94,9 +92,11 @@ fn table<R: BufRead>(
     let columns = Columns::of_header(&header, options, records.is_gct)?;
     let mut rows = Rows::new(&columns, options, records.delimiter);
     while is_row {
-        if columns.names.len() == 1 && records.passed_a_blank_line(&record) {
-            return Err(Problem::BlankLine { row: rows.count + 1 });
-        }
+        ensure!(
+            columns.names.len() > 1 || !records.passed_a_blank_line(&record),
+            "a blank line is above row {}: in a table of one column a missing value has to be written, as NA",
+            rows.count + 1
+        );
         rows.take(&record, records.line(&record), budget)?;
         is_row = records.read(&mut record)?;
     }
@@ -138,9 +138,14 @@ fn check_length(
     if found == expected || (found == expected + 1 && cells[expected].is_empty()) {
         return Ok(());
     }
-    let begin = cells.iter().find(|cell| !cell.is_empty()).unwrap_or_default();
-    let begin = begin.chars().take(60).collect();
-    Err(Problem::Ragged { row, line, expected, found, begin })
+    let mut note = String::new();
+    if found < expected {
+        let begin = cells.iter().find(|cell| !cell.is_empty()).unwrap_or_default();
+        let begin: String = begin.chars().take(60).collect();
+        note = format!(": it begins with `{begin}`; if that is a note, delete the line");
+    }
+    Err(format!("row {row} (line {line}) has {found} cells, the header has {expected}{note}")
+        .into())
 }
 
 /// Role of a column.
@@ -210,13 +215,14 @@ impl Columns {
                 || is_number(text)
                 || is_missing(text, options)
         };
-        if !is_header
+        let is_of_numbers = !is_header
             && header.iter().any(is_number)
             && header.iter().enumerate().all(is_no_name)
-            && !counts_up(&features)
-        {
-            return Err(Problem::NoHeader);
-        }
+            && !counts_up(&features);
+        ensure!(
+            !is_of_numbers,
+            "no header: the first row holds numbers only; the first row must name the columns"
+        );
         Ok(columns)
     }
 

@@ -85,9 +85,10 @@ impl<'a> Rows<'a> {
             }
         }
         match (&self.comma, &self.point) {
-            (Some(comma), Some(point)) => {
-                Err(Problem::TwoDecimals { comma: comma.clone(), point: point.clone() })
-            }
+            (Some(comma), Some(point)) => Err(Problem::Message(format!(
+                "`{comma}` has a comma and `{point}` a point: one of them groups thousands; write all numbers with a point \
+                 before the decimals and no other mark"
+            ))),
             _ => Ok(()),
         }
     }

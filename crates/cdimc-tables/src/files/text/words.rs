@@ -5,7 +5,7 @@ use super::{
     with_title_advice,
 };
 use crate::TableError;
-use crate::error::{Problem, listed};
+use crate::error::{Problem, ensure, listed};
 use crate::files::Budget;
 use crate::files::format::Opened;
 use std::collections::HashSet;
@@ -56,10 +56,8 @@ pub fn read_words(
 fn read(path: &Path, skip_lines: usize, max_bytes: Option<u64>) -> Result<Words, Problem> {
     let opened = Opened::new(path)?;
     let reader = opened.reader()?;
-    if reader.name != TEXT.name {
-        let reason = format!("is a {}: only text can be read here, such as CSV", reader.name);
-        return Err(Problem::Message(reason));
-    }
+    let is_text = reader.name == TEXT.name;
+    ensure!(is_text, "is a {}: only text can be read here, such as CSV", reader.name);
     let (text, budget) = unpacked(opened, max_bytes)?;
     let mut records = Records::new(text, skip_lines)?;
     if let Some(warning) = records.warning.take() {
@@ -71,9 +69,7 @@ fn read(path: &Path, skip_lines: usize, max_bytes: Option<u64>) -> Result<Words,
 
 fn table<R: BufRead>(mut records: Records<R>, budget: &Budget) -> Result<Words, Problem> {
     let mut record = csv::StringRecord::new();
-    if !records.read(&mut record)? {
-        return Err(Problem::NoRows);
-    }
+    ensure!(records.read(&mut record)?, else Problem::NoRows);
     let mut names: Vec<String> = record.iter().map(str::to_owned).collect();
     let mut columns = Vec::<Vec<String>>::new();
     let (mut row, mut is_one_name_short) = (0, false);
@@ -104,9 +100,8 @@ fn table<R: BufRead>(mut records: Records<R>, budget: &Budget) -> Result<Words, 
     if records.delimiter == b';' {
         columns.iter_mut().for_each(|column| read_decimal_commas(column));
     }
-    if columns.first().is_none_or(Vec::is_empty) {
-        return Err(Problem::NoRows);
-    }
+    let has_rows = columns.first().is_some_and(|column| !column.is_empty());
+    ensure!(has_rows, else Problem::NoRows);
     let mut seen = HashSet::new();
     if let Some(name) = names.iter().find(|name| !name.is_empty() && !seen.insert(name.as_str())) {
         return Err(Problem::DuplicateColumn { name: name.clone() });
