@@ -103,6 +103,16 @@ impl From<Flaw> for Problem {
     }
 }
 
+impl Problem {
+    pub(crate) fn no_column(name: &str, there: &[impl AsRef<str>]) -> Self {
+        Self::NoColumn { name: name.to_owned(), there: listed(there) }
+    }
+
+    pub(crate) fn no_member(name: &str, there: &[impl AsRef<str>]) -> Self {
+        Self::NoMember { name: name.to_owned(), there: listed(there) }
+    }
+}
+
 impl From<String> for Problem {
     fn from(message: String) -> Self {
         Self::Message(message)

@@ -226,7 +226,6 @@ fn check_measured(table: &Table) -> Result<(), JoinError> {
     Ok(())
 }
 
-/// Checks that some column varies.
 fn check_varies(table: &Table) -> Result<(), JoinError> {
     let is_observed = |&i: &usize| !table.values.is_missing(i);
     let has_one_row = (0..table.values.nrows()).filter(is_observed).nth(1).is_none();

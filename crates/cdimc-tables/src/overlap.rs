@@ -325,13 +325,11 @@ fn examples<'a>(ids: impl Iterator<Item = &'a str>) -> String {
     ids.take(SHOWN_IDS).map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the common prefix of two texts.
 pub(crate) fn common_prefix<'a>(one: &'a str, other: &str) -> &'a str {
     let same = one.chars().zip(other.chars()).take_while(|(a, b)| a == b);
     &one[..same.map(|(c, _)| c.len_utf8()).sum()]
 }
 
-/// Returns the common suffix of two texts.
 fn common_suffix<'a>(one: &'a str, other: &str) -> &'a str {
     let same = one.chars().rev().zip(other.chars().rev()).take_while(|(a, b)| a == b);
     &one[one.len() - same.map(|(c, _)| c.len_utf8()).sum::<usize>()..]

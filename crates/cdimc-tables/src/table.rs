@@ -29,9 +29,8 @@ pub struct Table {
 }
 
 impl Table {
-    /// Returns a table without a file and names of rows and columns.
-    #[cfg(any(test, feature = "files"))]
-    pub(crate) fn of(name: &str, values: impl Into<Matrix>) -> Self {
+    /// Returns a table without a file and without names of rows and columns.
+    pub fn new(name: &str, values: impl Into<Matrix>) -> Self {
         Self {
             name: name.to_owned(),
             path: PathBuf::new(),
@@ -66,7 +65,7 @@ impl Table {
         let values = values.into();
         let features = (0..values.ncols()).map(|j| format!("f{j}")).collect();
         let path = format!("{name}.csv").into();
-        Self { path, ids, features, ..Self::of(name, values) }
+        Self { path, ids, features, ..Self::new(name, values) }
     }
 }
 
@@ -135,7 +134,6 @@ pub(crate) fn check_cells(table: &Table) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Checks that no id occurs twice.
 pub(crate) fn check_ids_once(table: &Table) -> Result<(), Problem> {
     let mut rows = HashMap::with_capacity(table.values.nrows());
     for (row, id) in (1..).zip(table.ids.iter().flatten()) {

@@ -19,7 +19,6 @@ fn broken(file: &str) -> ViewSource {
     ViewSource { name: None, path, member: None }
 }
 
-/// Returns the error for these bytes under this name.
 fn refused_bytes(name: &str, bytes: impl Into<Vec<u8>>) -> String {
     let source = ViewSource { name: None, path: name.into(), member: None };
     let read = read_bytes(bytes.into(), &source, &by_id(None));

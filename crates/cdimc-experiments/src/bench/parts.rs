@@ -38,13 +38,10 @@ impl Parts for Drawn {
                 self.centers[[rows[i] % CLUSTERS, view * WIDTH + j]] + noise
             });
             Table {
-                name: format!("view{view}"),
                 path: format!("view{view}, part {part}").into(),
                 ids: Some(rows.iter().map(ToString::to_string).collect()),
-                labels: None,
                 features: (0..WIDTH).map(|j| j.to_string()).collect(),
-                left_out: Vec::new(),
-                values: values.into(),
+                ..Table::new(&format!("view{view}"), values)
             }
         };
         Ok([0, 1].map(table).into())

@@ -64,14 +64,13 @@ pub(super) fn joined(
             }
         }
     }
-    let table = |(v, values): (usize, Array2<f64>)| Table {
-        name: format!("view{v}"),
-        path: format!("view{v}").into(),
-        ids: None,
-        labels: None,
-        features: (0..values.ncols()).map(|j| format!("x{j}")).collect(),
-        left_out: vec![],
-        values: values.into(),
+    let table = |(v, values): (usize, Array2<f64>)| {
+        let (name, features) = (format!("view{v}"), (0..values.ncols()).map(|j| format!("x{j}")));
+        Table {
+            path: name.as_str().into(),
+            features: features.collect(),
+            ..Table::new(&name, values)
+        }
     };
     Ok(training_set(views.into_iter().enumerate().map(table).collect(), false)?)
 }

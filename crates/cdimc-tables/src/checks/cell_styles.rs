@@ -239,24 +239,18 @@ impl CellStyles {
         })
     }
 
-    /// Returns advice about all texts.
     fn advice_for_texts(&self, names: &[String]) -> String {
         let looks =
             |column: &Column, look| column.texts.iter().any(|text| TextKind::of(text) == look);
-        let mut advice_for_texts = Vec::new();
+        let mut found = Vec::new();
         for (look, advice) in TextKind::OF_NUMBERS {
-            let columns = self.named(names, |column| looks(column, look));
             let mut texts = self.columns.iter().flat_map(|column| &column.texts);
-            if let Some(text) = texts.find(|text| TextKind::of(text) == look) {
-                let example = match look {
-                    TextKind::DecimalComma => {
-                        format!(", as in `{}`", text.replacen(',', ".", 1))
-                    }
-                    _ => String::new(),
-                };
-                advice_for_texts
-                    .push(format!("`{text}` in {} {advice}{example}", columns_listed(&columns)));
-            }
+            let Some(text) = texts.find(|text| TextKind::of(text) == look) else { continue };
+            let columns = columns_listed(&self.named(names, |column| looks(column, look)));
+            let point = text.replacen(',', ".", 1);
+            let is_comma = look == TextKind::DecimalComma;
+            let example = if is_comma { format!(", as in `{point}`") } else { String::new() };
+            found.push(format!("`{text}` in {columns} {advice}{example}"));
         }
         let is_mark =
             |text: &String| text.starts_with('#') || !text.contains(char::is_alphanumeric);
@@ -269,30 +263,24 @@ impl CellStyles {
         let is_of_numbers = |column: &Column| looks(column, TextKind::Word) && !is_of_text(column);
         let columns = self.named(names, is_of_numbers);
         if !columns.is_empty() {
-            let mut texts: Vec<&str> = Vec::new();
-            for column in self.columns.iter().filter(|column| is_of_numbers(column)) {
-                let words = column.texts.iter().filter(|text| TextKind::of(text) == TextKind::Word);
-                texts.extend(words.map(String::as_str));
-            }
+            let of_numbers = || self.columns.iter().filter(|column| is_of_numbers(column));
+            let texts = of_numbers().flat_map(|column| &column.texts);
+            let mut texts: Vec<&String> =
+                texts.filter(|text| TextKind::of(text) == TextKind::Word).collect();
             texts.sort_unstable();
             texts.dedup();
-            let options: Vec<String> = texts
-                .iter()
-                .take(MAX_SHOWN_TEXTS)
-                .map(|text| format!("--missing-value '{text}'"))
-                .collect();
-            let more = texts.len() > MAX_SHOWN_TEXTS
-                || self.columns.iter().any(|column| is_of_numbers(column) && column.has_more);
-            let limit = if texts
-                .iter()
-                .any(|text| text.starts_with(['<', '>', '\u{2264}', '\u{2265}']))
-            {
+            let more = texts.len() > MAX_SHOWN_TEXTS || of_numbers().any(|column| column.has_more);
+            let is_beyond = |text: &&String| text.starts_with(['<', '>', '\u{2264}', '\u{2265}']);
+            let limit = if texts.iter().any(is_beyond) {
                 "for a value beyond a limit write a number, such as the limit or half of it (as a missing value it would \
                      get the mean of its column); "
             } else {
                 ""
             };
-            advice_for_texts.push(format!(
+            let shown = texts.iter().take(MAX_SHOWN_TEXTS);
+            let options: Vec<String> =
+                shown.map(|text| format!("--missing-value '{text}'")).collect();
+            found.push(format!(
                 "all else in {} is numbers or missing: {limit}if it means \"not measured\", add {}{}",
                 columns_listed(&columns),
                 options.join(" "),
@@ -301,18 +289,18 @@ impl CellStyles {
         }
         match self.named(names, is_of_text)[..] {
             [] => {}
-            [column] => advice_for_texts.push(format!(
+            [column] => found.push(format!(
                 "name it with --id if it names the samples, or --label if it has classes; otherwise leave it out with --drop \
                  '{}'",
                 line_of_names(&[column])
             )),
-            ref columns => advice_for_texts.push(format!(
+            ref columns => found.push(format!(
                 "leave columns of text out with --drop '{}', without the one that names the samples (--id) or has classes \
                  (--label)",
                 line_of_names(columns)
             )),
         }
-        advice_for_texts.join("; ")
+        found.join("; ")
     }
 
     /// Returns the names of the columns for which `holds` is true.

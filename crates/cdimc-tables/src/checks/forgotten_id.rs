@@ -92,7 +92,6 @@ fn range<'a>(values: impl Iterator<Item = &'a f64>) -> f64 {
 }
 
 impl ForgottenId {
-    /// Returns the warning or error.
     pub(crate) fn message(&self) -> String {
         let Self { column, files: [first, second], differs } = self;
         let advice = format!(

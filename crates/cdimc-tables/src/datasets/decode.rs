@@ -11,7 +11,6 @@ use ndarray::{Array2, ArrayView2, Axis, s};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-/// Path and bytes of a file.
 pub(crate) type File = (PathBuf, Cow<'static, [u8]>);
 /// Returns a file of the manifest after verifying its bytes.
 pub(crate) type Open<'a> = dyn Fn(&str) -> Result<File, DatasetError> + 'a;
@@ -69,7 +68,6 @@ pub(crate) fn masks(
     folds.iter().enumerate().map(mask).collect()
 }
 
-/// Parses a MATLAB file.
 fn mat(bytes: &[u8]) -> Result<MatFile, Flaw> {
     MatFile::parse(bytes, Budget::of_file(bytes.len(), None))
 }
@@ -189,7 +187,6 @@ impl Decoder<'_> {
         Ok(matrix)
     }
 
-    /// Returns path and content of a file.
     fn parsed(
         &mut self,
         name: &str,

@@ -174,7 +174,6 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// Returns the file with this path.
     pub(crate) fn file(&self, path: &str) -> Option<&DataFile> {
         self.files.iter().find(|file| file.path == path)
     }

@@ -39,7 +39,6 @@ impl Budget {
         }
     }
 
-    /// Takes `n_bytes` of memory.
     pub(crate) fn bytes(&self, n_bytes: u64) -> Result<(), String> {
         let Some(left) = self.left.get().checked_sub(n_bytes) else {
             return Err(format!(
@@ -53,7 +52,6 @@ impl Budget {
     }
 }
 
-/// Formats a number of bytes.
 fn size(n_bytes: u64) -> String {
     match n_bytes {
         0..=9_999 => format!("{n_bytes} bytes"),

@@ -10,7 +10,6 @@ const HEAD_BYTES: u64 = 4096;
 /// Largest number of bytes read from a stream.
 const MAX_STREAM_BYTES: u64 = 4 << 30;
 
-/// A supported format.
 pub(crate) struct Reader {
     /// Name of such a file in messages.
     pub(crate) name: &'static str,
@@ -27,7 +26,6 @@ pub(crate) struct Reader {
     pub(crate) decode: Decode,
 }
 
-/// Function that turns a file into tables.
 pub(crate) enum Decode {
     /// Reads a stream; the file may exceed memory.
     Stream(fn(Opened, &ViewSource, &ReadOptions) -> Result<Decoded, Problem>),
@@ -65,7 +63,6 @@ impl<'a> Head<'a> {
         Self { bytes, content, ending }
     }
 
-    /// Returns whether the file begins with one of these marks.
     pub(crate) fn begins(&self, marks: &[&[u8]]) -> bool {
         marks.iter().any(|mark| self.bytes.starts_with(mark))
     }
@@ -75,7 +72,6 @@ impl<'a> Head<'a> {
         self.ending.is_some_and(|ending| endings.contains(&ending))
     }
 
-    /// Returns whether these bytes occur.
     pub(crate) fn has(&self, part: &[u8]) -> bool {
         self.bytes.windows(part.len()).any(|window| window == part)
     }
@@ -170,7 +166,6 @@ impl Opened {
         Self::begin(path, Box::new(file), n_bytes)
     }
 
-    /// Opens a file from its bytes.
     pub(crate) fn of_bytes(bytes: Vec<u8>, path: &Path) -> Result<Self, Problem> {
         let n_bytes = bytes.len() as u64;
         Self::begin(path, Box::new(Cursor::new(bytes)), Some(n_bytes))

@@ -12,7 +12,6 @@ use ndarray::Array2;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-/// The first bytes of an HDF5 file.
 const SIGNATURE: &[u8] = b"\x89HDF\r\n\x1a\n";
 
 impl From<Error> for Problem {
@@ -40,7 +39,6 @@ pub(crate) fn is_hdf5(bytes: &[u8]) -> bool {
 }
 
 impl Hdf5File {
-    /// Opens a file from its bytes.
     pub(crate) fn open(bytes: Vec<u8>, budget: Budget) -> Result<Self, Flaw> {
         let n_bytes = bytes.len();
         let file = File::from_bytes(bytes)?;
@@ -52,7 +50,6 @@ impl Hdf5File {
         Ok(Self { file, n_bytes, budget, nodes: OnceLock::new() })
     }
 
-    /// Returns the root group.
     pub(crate) fn root(&self) -> Group {
         self.file.root()
     }
@@ -87,13 +84,11 @@ impl Hdf5File {
         }
     }
 
-    /// Returns the extents of a dataset.
     pub(crate) fn shape(dataset: &Dataset) -> Result<Vec<usize>, Flaw> {
         let shape = dataset.shape()?;
         Ok(shape.into_iter().map(|extent| usize::try_from(extent).unwrap_or(usize::MAX)).collect())
     }
 
-    /// Reads a dataset of two dimensions.
     pub(crate) fn matrix(&self, dataset: &Dataset, name: &str) -> Result<Array2<f64>, Flaw> {
         let shape = Self::shape(dataset)?;
         let [n_rows, n_columns] = shape[..] else {
@@ -195,13 +190,11 @@ impl Hdf5File {
         Ok(dataset.read_i64()?)
     }
 
-    /// Reads a text in UTF-16.
     pub(crate) fn utf16(&self, dataset: &Dataset) -> Result<String, Flaw> {
         self.check_memory(dataset)?;
         Ok(String::from_utf16_lossy(&dataset.read_u16()?))
     }
 
-    /// Reads the objects that a dataset refers to.
     pub(crate) fn referred(&self, dataset: &Dataset) -> Result<Vec<Object>, Flaw> {
         self.check_memory(dataset)?;
         Ok(dataset.dereference()?)
@@ -229,6 +222,11 @@ impl Hdf5File {
         let is_utf8 = !words.iter().any(|word| word.contains(char::REPLACEMENT_CHARACTER));
         ensure!(is_utf8, "it holds text that is not UTF-8");
         Ok(words)
+    }
+
+    /// Reads the strings in the dataset of this name in a group, or returns `None` if there is none.
+    pub(crate) fn words_in(&self, group: &Group, name: &str) -> Result<Option<Vec<String>>, Flaw> {
+        Self::dataset(group, name)?.map(|dataset| self.words(&dataset)).transpose()
     }
 
     /// Checks that the file can hold the declared values and that memory for them is left.
@@ -343,12 +341,10 @@ impl Hdf5File {
     }
 }
 
-/// Returns the text of an attribute.
 pub(crate) fn text(value: &AttrValue) -> Option<String> {
     value.as_str().map(str::to_owned)
 }
 
-/// Returns the texts of an attribute.
 pub(crate) fn texts(value: &AttrValue) -> Option<Vec<String>> {
     use AttrValue as A;
     match value {

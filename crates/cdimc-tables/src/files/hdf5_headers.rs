@@ -349,7 +349,6 @@ fn check_message(kind: u16, body: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the link in a message.
 fn link(body: &[u8]) -> Result<Link, String> {
     let flags = number(body, 1, 1)?;
     let (mut at, mut kind) = (2, 0);

@@ -65,7 +65,6 @@ impl IdxFile {
         Ok(Self { shape, values })
     }
 
-    /// Number of samples.
     pub(crate) fn n_samples(&self) -> usize {
         self.shape[0]
     }

@@ -267,7 +267,7 @@ mod tests {
     fn tables_warnings_and_used_options_come_back_from_the_process() {
         let source = ViewSource { name: None, path: "a.mat".into(), member: None };
         let table =
-            Table { ids: Some(vec!["s".into()]), ..Table::of("x", array![[1.5, f64::NAN]]) };
+            Table { ids: Some(vec!["s".into()]), ..Table::new("x", array![[1.5, f64::NAN]]) };
         let sparse = Sparse::from_rows(5, vec![0, 2], vec![1, 4], vec![2.5, -1.0]).unwrap();
         let other = Table { values: sparse.into(), ..table.clone() };
         let mut answer = Vec::new();

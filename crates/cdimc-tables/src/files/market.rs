@@ -33,7 +33,7 @@ fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<De
             return Err(Problem::OneTable { name: name.clone() });
         }
         let values = matrix(text, false, &budget)?;
-        let table = Table::of(&source.stem(), values);
+        let table = Table::new(&source.stem(), values);
         let warning = "its rows are used as samples: no file with names of cells is beside it, such as NAME.barcodes.txt and \
                        NAME.genes.txt or the files of 10x Genomics";
         return Ok(Decoded { tables: vec![table], warnings: vec![warning.to_owned()] });

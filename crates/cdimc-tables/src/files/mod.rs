@@ -142,7 +142,6 @@ fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Ve
     Ok(tables)
 }
 
-/// The tables of a file.
 pub(crate) struct Decoded {
     /// Without features if the format has no column names.
     pub(crate) tables: Vec<Table>,
@@ -156,7 +155,6 @@ impl From<Vec<Table>> for Decoded {
     }
 }
 
-/// Decodes the tables in the bytes of a file.
 fn decode(
     reader: &Reader,
     bytes: Vec<u8>,
@@ -192,7 +190,7 @@ fn views<N: AsRef<str>>(
     for name in names.iter().map(AsRef::as_ref).filter(is_view) {
         for (name, values) in matrices(name)? {
             let (ids, labels) = (ids.clone(), labels.clone());
-            tables.push(Table { ids, labels, ..Table::of(&name, values) });
+            tables.push(Table { ids, labels, ..Table::new(&name, values) });
         }
     }
     if tables.is_empty() { Err(Problem::NoMatrix { there: listed(names) }) } else { Ok(tables) }
@@ -342,7 +340,7 @@ mod tests {
         let table = |labels| Table {
             labels,
             features: numbered(2),
-            ..Table::of("x", ndarray::Array2::zeros((3, 2)))
+            ..Table::new("x", ndarray::Array2::zeros((3, 2)))
         };
         assert!(check(&table(vector(3))).is_ok());
         let message = check(&table(vector(2))).unwrap_err().to_string();

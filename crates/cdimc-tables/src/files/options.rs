@@ -1,6 +1,6 @@
 //! Options for reading a file.
 
-use crate::error::{Problem, listed};
+use crate::error::Problem;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -125,7 +125,7 @@ impl ReadOptions {
     ) -> Result<[Option<Vec<String>>; 2], Problem> {
         let ids = vector(self.id.as_deref().unwrap_or("ids"))?;
         if let (Some(id), None) = (&self.id, &ids) {
-            return Err(Problem::NoMember { name: id.clone(), there: listed(names) });
+            return Err(Problem::no_member(id, names));
         }
         Ok([ids, self.label.as_deref().map(vector).transpose()?.flatten()])
     }

@@ -190,7 +190,6 @@ impl SampleNames {
     }
 }
 
-/// Merges features that have the same name.
 pub(crate) fn merge_features(table: &mut Table, replicates: Replicates) {
     let by_name = features_by_name(&table.features);
     let n_more = table.features.len() - by_name.len();

@@ -1,6 +1,6 @@
 //! Source of a view.
 
-use crate::error::{Problem, listed};
+use crate::error::Problem;
 use crate::files::tenx;
 use std::fmt;
 use std::io;
@@ -29,7 +29,7 @@ impl ViewSource {
     pub(crate) fn check_member(&self, names: &[impl AsRef<str>]) -> Result<(), Problem> {
         match &self.member {
             Some(member) if !names.iter().any(|name| name.as_ref() == member) => {
-                Err(Problem::NoMember { name: member.clone(), there: listed(names) })
+                Err(Problem::no_member(member, names))
             }
             _ => Ok(()),
         }

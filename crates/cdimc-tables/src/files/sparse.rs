@@ -47,6 +47,12 @@ impl Compressed {
     }
 }
 
+/// Returns numbers as pointers or places; invalid ones become `usize::MAX`, which is in no matrix.
+pub(crate) fn places(numbers: Vec<f64>) -> Vec<usize> {
+    let place = |x: f64| if x >= 0.0 && x.fract() == 0.0 { x as usize } else { usize::MAX };
+    numbers.into_iter().map(place).collect()
+}
+
 /// Builds a matrix from the row, column and value of each entry, in any order; entries of the same cell are summed.
 pub(crate) fn of_entries(
     [n_rows, n_columns]: [usize; 2],

@@ -139,26 +139,20 @@ fn files_of_images_with_more_samples_than_described_are_an_error() {
     // Three samples of one value, twice; two are described, fewer than the first file has.
     let images = [&[0_u8, 0, 8, 1, 0, 0, 0, 3][..], &[5, 6, 7]].concat();
     let sum = super::sha256(&images[..]).unwrap();
-    let manifest = format!(
-        r#"
-name = "tiny"
-title = "Two samples"
-home = "https://example.org/tiny"
-license = "CC0"
-n-samples = 2
-n-classes = 2
-labels = {{ format = "idx", files = ["a.idx"] }}
-
-[[file]]
-path = "a.idx"
-sha256 = "{sum}"
-
-[[view]]
-name = "pixels"
-width = 1
-source = {{ format = "idx", files = ["a.idx", "a.idx"] }}
-"#
-    );
+    let (one_view, _) = TINY.split_once("\n[[view]]\nname = \"right\"").unwrap();
+    let manifest = [
+        ("n-samples = 3", "n-samples = 2"),
+        ("width = 2", "width = 1"),
+        (r#""csv", file = "tiny/table.csv", columns = [3, 4]"#, r#""idx", files = ["a.idx"]"#),
+        (
+            r#""csv", file = "tiny/table.csv", columns = [0, 2]"#,
+            r#""idx", files = ["a.idx", "a.idx"]"#,
+        ),
+        ("tiny/table.csv", "a.idx"),
+        ("SUM", &sum),
+    ];
+    let manifest =
+        manifest.iter().fold(one_view.to_owned(), |text, (from, to)| text.replace(from, to));
     let folder = tempfile::tempdir().unwrap();
     put(folder.path(), &manifest, None);
     fs::write(folder.path().join("a.idx"), &images).unwrap();

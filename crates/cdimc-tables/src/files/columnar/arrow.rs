@@ -2,7 +2,7 @@
 
 use super::parquet_types::check_column_types;
 use crate::Table;
-use crate::error::{Flaw, Problem, ensure, listed};
+use crate::error::{Flaw, Problem, ensure};
 use crate::files::format::Request;
 use crate::files::{Budget, Decoded, is_unnamed, warning_of_unnamed};
 use crate::option_names::line_of_names;
@@ -23,7 +23,6 @@ const TRAILER_BYTES: usize = 10;
 /// Mark before the length of a message.
 const CONTINUATION: [u8; 4] = [0xff; 4];
 
-/// Reads a Parquet file.
 pub(super) fn read_parquet(bytes: Vec<u8>, request: Request<'_>) -> Result<Decoded, Problem> {
     let bytes = bytes::Bytes::from(bytes);
     let reader = ParquetRecordBatchReaderBuilder::try_new(bytes.clone()).map_err(Flaw::from)?;
@@ -102,7 +101,6 @@ fn check_blocks(bytes: &[u8], budget: &Budget) -> Result<(), Flaw> {
     Ok(())
 }
 
-/// Checks the messages of a stream.
 fn check_stream(bytes: &[u8], budget: &Budget) -> Result<(), Flaw> {
     let mut rest = bytes;
     while let Some(after) = rest.strip_prefix(&CONTINUATION) {
@@ -168,7 +166,6 @@ fn check_buffers(batch: Layout<'_>, body: &[u8], budget: &Budget) -> Result<(), 
     Ok(())
 }
 
-/// Builds the table of a file.
 fn table(
     schema: &Schema,
     batches: impl Iterator<Item = Result<RecordBatch, ArrowError>>,
@@ -179,10 +176,7 @@ fn table(
     let position = |name: &str| names.iter().position(|column| *column == name);
     let index: Vec<usize> = pandas_index(schema).iter().filter_map(|n| position(n)).collect();
     let id = match &options.id {
-        Some(id) => Some(
-            position(id)
-                .ok_or_else(|| Problem::NoColumn { name: id.clone(), there: listed(&names) })?,
-        ),
+        Some(id) => Some(position(id).ok_or_else(|| Problem::no_column(id, &names))?),
         None => {
             let is_id =
                 |field: &FieldRef| is_unnamed(field.name()) && !field.data_type().is_floating();
@@ -238,7 +232,7 @@ fn table(
         labels: label.map(|_| labels),
         features: kept.iter().map(|&j| names[j].to_owned()).collect(),
         left_out: options.dropped(&names),
-        ..Table::of(&source.stem(), values)
+        ..Table::new(&source.stem(), values)
     };
     let warnings = warning_of_unnamed(&unnamed).into_iter().collect();
     Ok(Decoded { tables: vec![table], warnings })

@@ -3,172 +3,129 @@
 //! The decoder uses the schema only and would read bytes of one type as another. The footer is a struct of Thrift's
 //! compact protocol.
 
+use crate::error::ensure;
+
 /// Largest nesting of structs and lists.
 const MAX_DEPTH: usize = 32;
-/// Kinds of values in the protocol.
-const STOP: u8 = 0;
-const LIST: u8 = 9;
-const STRUCT: u8 = 12;
 
 /// Checks that all row groups store the columns in the types of the schema.
 pub(crate) fn check_column_types(bytes: &[u8]) -> Result<(), String> {
-    let Footer { schema, stored } = Footer::of(bytes).ok_or("its footer is cut off")?;
-    for (column, kind) in stored.iter().flat_map(|group| group.iter().enumerate()) {
-        if schema.get(column) != Some(kind) {
-            return Err(format!(
-                "column {} has one type in the schema and another in a row group",
-                column + 1
-            ));
-        }
+    let (schema, stored) = physical_types(bytes).ok_or("its footer is cut off")?;
+    for (column, kind) in stored.iter().flat_map(|group| (0..).zip(group)) {
+        let is_same = schema.get(column) == Some(kind);
+        let number = column + 1;
+        ensure!(is_same, "column {number} has one type in the schema and another in a row group");
     }
     Ok(())
 }
 
-/// Physical types of the columns, by their numbers in the format.
-#[derive(Default)]
-struct Footer {
-    schema: Vec<i64>,
-    /// Types in every row group.
-    stored: Vec<Vec<i64>>,
+/// Returns the types of the columns, by their numbers in the format, in the schema and in every row group. Returns
+/// `None` if the footer ends early.
+fn physical_types(file: &[u8]) -> Option<(Vec<i64>, Vec<Vec<i64>>)> {
+    let (rest, trailer) = file.split_last_chunk::<8>()?;
+    let length = u32::from_le_bytes(*trailer.first_chunk()?);
+    let start = rest.len().checked_sub(usize::try_from(length).ok()?)?;
+    let footer = Value::read(&mut &rest[start..], STRUCT, 0)?;
+    // FileMetaData.schema and row_groups; only elements of the schema that are columns have a type.
+    let schema =
+        footer.list(2).iter().filter_map(|element| element.field(1)?.as_number()).collect();
+    let of_group = |group: &Value| {
+        // RowGroup.columns, and ColumnChunk.meta_data of each.
+        let chunks = group.list(1).iter().filter_map(|chunk| chunk.field(3));
+        chunks.filter_map(|chunk| chunk.field(1)?.as_number()).collect()
+    };
+    Some((schema, footer.list(4).iter().map(of_group).collect()))
 }
 
-impl Footer {
-    /// Parses the footer of a file; `None` if it ends early.
-    fn of(file: &[u8]) -> Option<Self> {
-        let (rest, trailer) = file.split_last_chunk::<8>()?;
-        let length = u32::from_le_bytes(*trailer.first_chunk()?);
-        let start = rest.len().checked_sub(usize::try_from(length).ok()?)?;
-        let (mut compact, mut footer) = (Compact { rest: &rest[start..] }, Self::default());
-        compact.fields(|id, kind, compact| match (id, kind) {
-            // FileMetaData.schema; only elements that are columns have a type.
-            (2, LIST) => compact.structs(|compact| compact.type_of_struct(&mut footer.schema)),
-            // FileMetaData.row_groups.
-            (4, LIST) => compact.structs(|compact| {
-                let mut group = Vec::new();
-                // RowGroup.columns, and ColumnChunk.meta_data of each.
-                compact.fields(|id, kind, compact| match (id, kind) {
-                    (1, LIST) => compact.structs(|compact| {
-                        compact.fields(|id, kind, compact| match (id, kind) {
-                            (3, STRUCT) => compact.type_of_struct(&mut group),
-                            _ => compact.skip(kind, 0),
-                        })
-                    }),
-                    _ => compact.skip(kind, 0),
-                })?;
-                footer.stored.push(group);
-                Some(())
-            }),
-            _ => compact.skip(kind, 0),
-        })?;
-        Some(footer)
-    }
+/// The kind of a struct in the protocol.
+const STRUCT: u8 = 12;
+
+/// A value of the compact protocol; the footer has no maps.
+enum Value {
+    Number(i64),
+    List(Vec<Value>),
+    /// The fields of a struct with their numbers.
+    Fields(Vec<(i64, Value)>),
+    Other,
 }
 
-/// Unread bytes in the compact protocol; every method returns `None` at the end.
-struct Compact<'a> {
-    rest: &'a [u8],
-}
-
-impl Compact<'_> {
-    fn byte(&mut self) -> Option<u8> {
-        let (first, rest) = self.rest.split_first()?;
-        self.rest = rest;
-        Some(*first)
+impl Value {
+    fn field(&self, id: i64) -> Option<&Self> {
+        let Self::Fields(fields) = self else { return None };
+        fields.iter().find(|(of, _)| *of == id).map(|(_, value)| value)
     }
 
-    fn pass(&mut self, n: u64) -> Option<()> {
-        self.rest = self.rest.get(usize::try_from(n).ok()?..)?;
-        Some(())
+    fn as_number(&self) -> Option<i64> {
+        if let Self::Number(number) = self { Some(*number) } else { None }
     }
 
-    fn unsigned(&mut self) -> Option<u64> {
-        let mut value = 0;
-        for shift in (0..64).step_by(7) {
-            let byte = self.byte()?;
-            value |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return Some(value);
-            }
-        }
-        None
+    fn list(&self, id: i64) -> &[Self] {
+        if let Some(Self::List(values)) = self.field(id) { values } else { &[] }
     }
 
-    /// Reads a number whose sign is its lowest bit.
-    fn signed(&mut self) -> Option<i64> {
-        let value = self.unsigned()?;
-        Some((value >> 1) as i64 ^ -((value & 1) as i64))
-    }
-
-    /// Calls `read` with the number and kind of each field of a struct; it must consume the value.
-    fn fields(&mut self, mut read: impl FnMut(i64, u8, &mut Self) -> Option<()>) -> Option<()> {
-        let mut id = 0_i64;
-        loop {
-            let head = self.byte()?;
-            let (step, kind) = (head >> 4, head & 0xf);
-            if kind == STOP {
-                return Some(());
-            }
-            id = if step == 0 { self.signed()? } else { id.checked_add(step.into())? };
-            read(id, kind, self)?;
-        }
-    }
-
-    /// Reads the number and kind of a list's elements.
-    fn list(&mut self) -> Option<(u64, u8)> {
-        let head = self.byte()?;
-        let n = if head >> 4 == 15 { self.unsigned()? } else { (head >> 4).into() };
-        Some((n, head & 0xf))
-    }
-
-    /// Calls `read` for each element of a list of structs.
-    fn structs(&mut self, mut read: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
-        let (n, kind) = self.list()?;
-        if kind != STRUCT {
-            return None;
-        }
-        (0..n).try_for_each(|_| read(self))
-    }
-
-    /// Skips a struct and adds its first field, if that is a type, to `types`.
-    fn type_of_struct(&mut self, types: &mut Vec<i64>) -> Option<()> {
-        self.fields(|id, kind, compact| {
-            if id == 1 && (4..=6).contains(&kind) {
-                types.push(compact.signed()?);
-                return Some(());
-            }
-            compact.skip(kind, 0)
-        })
-    }
-
-    /// Skips a value of this kind; the footer has no maps.
-    fn skip(&mut self, kind: u8, depth: usize) -> Option<()> {
+    /// Reads a value of this kind; `None` at the end of the bytes.
+    fn read(rest: &mut &[u8], kind: u8, depth: usize) -> Option<Self> {
         if depth > MAX_DEPTH {
             return None;
         }
-        match kind {
+        let skipped = match kind {
             // The kind of a boolean field is its value.
-            1 | 2 => Some(()),
-            3 => self.pass(1),
-            4..=6 => self.unsigned().map(drop),
-            7 => self.pass(8),
-            8 => {
-                let n = self.unsigned()?;
-                self.pass(n)
+            1 | 2 => 0,
+            3 => 1,
+            4..=6 => {
+                // The sign is the lowest bit.
+                let number = unsigned(rest)?;
+                return Some(Self::Number((number >> 1) as i64 ^ -((number & 1) as i64)));
             }
+            7 => 8,
+            8 => unsigned(rest)?,
             9 | 10 => {
-                let (n, kind) = self.list()?;
-                (0..n).try_for_each(|_| self.skip_element(kind, depth))
+                let head = byte(rest)?;
+                let n = if head >> 4 == 15 { unsigned(rest)? } else { (head >> 4).into() };
+                let mut values = Vec::new();
+                for _ in 0..n {
+                    // A boolean in a list takes a byte.
+                    let kind = if matches!(head & 0xf, 1 | 2) { 3 } else { head & 0xf };
+                    values.push(Self::read(rest, kind, depth + 1)?);
+                }
+                return Some(Self::List(values));
             }
-            12 => self.fields(|_, kind, compact| compact.skip(kind, depth + 1)),
-            13 => self.pass(16),
-            _ => None,
+            STRUCT => {
+                let (mut fields, mut id) = (Vec::new(), 0_i64);
+                loop {
+                    let head = byte(rest)?;
+                    let (step, kind) = (head >> 4, head & 0xf);
+                    if kind == 0 {
+                        return Some(Self::Fields(fields));
+                    }
+                    id = match step {
+                        0 => Self::read(rest, 4, depth)?.as_number()?,
+                        step => id.checked_add(step.into())?,
+                    };
+                    fields.push((id, Self::read(rest, kind, depth + 1)?));
+                }
+            }
+            _ => return None,
+        };
+        *rest = rest.get(usize::try_from(skipped).ok()?..)?;
+        Some(Self::Other)
+    }
+}
+
+fn byte(rest: &mut &[u8]) -> Option<u8> {
+    rest.split_off_first().copied()
+}
+
+fn unsigned(rest: &mut &[u8]) -> Option<u64> {
+    let mut value = 0;
+    for shift in (0..64).step_by(7) {
+        let byte = byte(rest)?;
+        value |= u64::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            return Some(value);
         }
     }
-
-    /// Skips an element of a list, in which a boolean takes a byte.
-    fn skip_element(&mut self, kind: u8, depth: usize) -> Option<()> {
-        if kind == 1 || kind == 2 { self.pass(1) } else { self.skip(kind, depth + 1) }
-    }
+    None
 }
 
 #[cfg(test)]
@@ -195,7 +152,7 @@ mod tests {
     #[test]
     fn a_type_that_the_row_groups_do_not_have_is_refused() {
         let file = file();
-        let Footer { schema, stored } = Footer::of(&file).unwrap();
+        let (schema, stored) = physical_types(&file).unwrap();
         // BYTE_ARRAY, DOUBLE, INT32.
         assert_eq!((schema, stored), (vec![6, 5, 1], vec![vec![6, 5, 1], vec![6, 5, 1]]));
         assert_eq!(check_column_types(&file), Ok(()));

@@ -4,7 +4,7 @@
 //! modality of a `MuData` is a view; a member selects one, or a matrix of one as `MODALITY/LAYER`.
 
 use crate::Table;
-use crate::error::{Flaw, Problem, ensure, listed};
+use crate::error::{Flaw, Problem, ensure};
 use crate::files::format::Request;
 use crate::files::hdf5_file::{Group, Hdf5File, not_read, text, texts};
 use cdimc_data::Matrix;
@@ -32,8 +32,7 @@ pub(crate) fn read_modalities(
     };
     if let Some(modality) = modality {
         if !names.iter().any(|name| name == modality) {
-            let there = listed(&names);
-            return Err(Problem::NoMember { name: modality.to_owned(), there });
+            return Err(Problem::no_member(modality, &names));
         }
         names.retain(|name| name == modality);
     }
@@ -67,8 +66,7 @@ impl AnnData<'_> {
             let parts = ["layers", "obsm"].into_iter().filter_map(|p| self.group.group(p).ok());
             let there: Vec<String> =
                 parts.flat_map(|part| Hdf5File::names(&part).unwrap_or_default()).collect();
-            let there = listed(&there);
-            Problem::NoMember { name: name.to_owned(), there }
+            Problem::no_member(name, &there)
         };
         // Column names come from `var`; a data frame has its own, other matrices have none.
         let (values, own) = match layer {
@@ -88,23 +86,18 @@ impl AnnData<'_> {
         let obs = frame("obs")?;
         let ids = match &options.id {
             Some(id) => self.column(&obs, id)?.ok_or_else(|| {
-                let there = Hdf5File::names(&obs).unwrap_or_default();
-                let there = listed(&there);
-                Problem::NoColumn { name: id.clone(), there }
+                Problem::no_column(id, &Hdf5File::names(&obs).unwrap_or_default())
             })?,
             None => self.index(&obs, "obs")?,
         };
-        let labels = match &options.label {
-            Some(label) => self.column(&obs, label)?,
-            None => None,
-        };
+        let labels = options.label.as_ref().map_or(Ok(None), |label| self.column(&obs, label))?;
         let has_var = own.is_none();
         let features = own.map_or_else(|| self.index(&frame("var")?, "var"), Ok)?;
         let (n, m) = (features.len(), values.ncols());
         if has_var && n != m {
             return Err(Flaw(format!("{n} names in `var`, {m} columns in the matrix")).into());
         }
-        Ok(Table { ids: Some(ids), labels, features, ..Table::of(name, values) })
+        Ok(Table { ids: Some(ids), labels, features, ..Table::new(name, values) })
     }
 
     /// Reads the matrix `name` of a group, dense or sparse, if present.
@@ -161,9 +154,7 @@ impl AnnData<'_> {
     /// Reads a column of a data frame as text: strings, numbers, categories with codes, or values with a mask.
     fn column(self, frame: &Group, name: &str) -> Result<Option<Vec<String>>, Flaw> {
         // No deeper nesting is read, since links could form a circle.
-        let words = |group: &Group, part: &str| {
-            Hdf5File::dataset(group, part)?.map(|dataset| self.file.words(&dataset)).transpose()
-        };
+        let words = |group: &Group, part: &str| self.file.words_in(group, part);
         let numbers = |group: &Group, part: &str| {
             let dataset = group.dataset(part)?;
             self.file.integers(&dataset)

@@ -1,7 +1,7 @@
 //! Reads Loom: a matrix of genes by cells, attributes of rows and columns, layers of the same shape.
 
 use crate::Table;
-use crate::error::{Flaw, Problem, listed};
+use crate::error::{Flaw, Problem};
 use crate::files::format::Request;
 use crate::files::hdf5_file::{Group, Hdf5File};
 
@@ -9,7 +9,6 @@ use crate::files::hdf5_file::{Group, Hdf5File};
 const CELLS: [&str; 4] = ["CellID", "obs_names", "cell_names", "barcode"];
 const GENES: [&str; 4] = ["Gene", "var_names", "gene_names", "Accession"];
 
-/// Returns whether the root group is a Loom file.
 pub(super) fn is_loom(root: &Group) -> Result<bool, Flaw> {
     let has_group = |name: &str| Hdf5File::group(root, name).map(|group| group.is_some());
     Ok(Hdf5File::dataset(root, "matrix")?.is_some()
@@ -24,14 +23,7 @@ pub(super) fn read(
     Request { source, options, .. }: Request<'_>,
 ) -> Result<Table, Problem> {
     let (rows, columns) = (root.group("row_attrs")?, root.group("col_attrs")?);
-    let words = |group: &Group, name: &str| -> Result<Option<Vec<String>>, Problem> {
-        let dataset = Hdf5File::dataset(group, name)?;
-        Ok(dataset.map(|dataset| file.words(&dataset)).transpose()?)
-    };
-    let there = |group: &Group| -> Result<String, Problem> {
-        let names = Hdf5File::names(group)?;
-        Ok(listed(&names))
-    };
+    let words = |group: &Group, name: &str| file.words_in(group, name);
     let (dataset, name) = match &source.member {
         None => (Hdf5File::dataset(root, "matrix")?, source.stem()),
         Some(layer) => {
@@ -39,7 +31,7 @@ pub(super) fn read(
             let found = layers.as_ref().map(|layers| Hdf5File::dataset(layers, layer));
             let found = found.transpose()?.flatten();
             if let (None, Some(layers)) = (&found, &layers) {
-                return Err(Problem::NoMember { name: layer.clone(), there: there(layers)? });
+                return Err(Problem::no_member(layer, &Hdf5File::names(layers)?));
             }
             (found, layer.clone())
         }
@@ -47,15 +39,8 @@ pub(super) fn read(
     let dataset = dataset.ok_or_else(|| Problem::NoMatrix { there: "none".into() })?;
     let values = file.matrix(&dataset, &name)?;
     let values = values.reversed_axes().as_standard_layout().into_owned();
-    let named = match &options.id {
-        Some(id) => match words(&columns, id)? {
-            Some(ids) => Some(ids),
-            None => return Err(Problem::NoColumn { name: id.clone(), there: there(&columns)? }),
-        },
-        None => None,
-    };
     let first =
-        |group: &Group, names: [&str; 4], once: bool| -> Result<Option<Vec<String>>, Problem> {
+        |group: &Group, names: [&str; 4], once: bool| -> Result<Option<Vec<String>>, Flaw> {
             let mut found = Vec::new();
             for name in names {
                 found.extend(words(group, name)?);
@@ -66,17 +51,20 @@ pub(super) fn read(
             let place = found.iter().position(|names| !once || is_once(names)).unwrap_or(0);
             Ok((!found.is_empty()).then(|| found.swap_remove(place)))
         };
-    let ids = match named {
-        Some(ids) => Some(ids),
+    let ids = match &options.id {
+        Some(id) => words(&columns, id)?,
         None => first(&columns, CELLS, false)?,
     };
+    if let (Some(id), None) = (&options.id, &ids) {
+        return Err(Problem::no_column(id, &Hdf5File::names(&columns)?));
+    }
     let labels = options.label.as_ref().map(|label| words(&columns, label)).transpose()?.flatten();
     let features = first(&rows, GENES, true)?.unwrap_or_default();
     let (n, m) = (features.len(), values.ncols());
     if n > 0 && n != m {
         return Err(Flaw(format!("{n} names of genes, {m} rows in the matrix")).into());
     }
-    Ok(Table { ids, labels, features, ..Table::of(&name, values) })
+    Ok(Table { ids, labels, features, ..Table::new(&name, values) })
 }
 
 #[cfg(test)]

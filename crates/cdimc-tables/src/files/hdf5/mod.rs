@@ -51,14 +51,10 @@ fn read(bytes: Vec<u8>, request: Request<'_>) -> Result<Decoded, Problem> {
 /// Reads the counts `(n_barcodes, n_features)` and names of a 10x Genomics file, or returns `None` for other files.
 fn feature_barcode_matrix(file: &Hdf5File) -> Result<Option<(Sparse, Names)>, Flaw> {
     let Some(matrix) = Hdf5File::group(&file.root(), "matrix")? else { return Ok(None) };
-    let Some(barcodes) = Hdf5File::dataset(&matrix, "barcodes")? else { return Ok(None) };
+    let Some(barcodes) = file.words_in(&matrix, "barcodes")? else { return Ok(None) };
     let absent = |name: &str| Flaw(format!("`{name}` is missing in `matrix`"));
     let features = Hdf5File::group(&matrix, "features")?.ok_or_else(|| absent("features"))?;
-    let words = |name: &str| {
-        let words = Hdf5File::dataset(&features, name)?.map(|words| file.words(&words));
-        words.unwrap_or_else(|| Err(absent(name)))
-    };
-    let barcodes = file.words(&barcodes)?;
+    let words = |name: &str| file.words_in(&features, name)?.ok_or_else(|| absent(name));
     let names = Names {
         barcodes,
         ids: words("id")?,
@@ -76,10 +72,7 @@ fn plain(
     names: &[String],
     request: Request<'_>,
 ) -> Result<Vec<Table>, Problem> {
-    let vectors = request.options.vectors(names, |name| {
-        let dataset = Hdf5File::dataset(root, name)?;
-        Ok(dataset.map(|dataset| file.words(&dataset)).transpose()?)
-    })?;
+    let vectors = request.options.vectors(names, |name| Ok(file.words_in(root, name)?))?;
     views(request, names, vectors, |name| {
         let Some(dataset) = Hdf5File::dataset(root, name)? else { return Ok(Vec::new()) };
         let shape = Hdf5File::shape(&dataset)?;

@@ -34,7 +34,6 @@ impl MatFile {
         self.0.iter().map(|(name, _)| name.as_str())
     }
 
-    /// Returns the variable `name`.
     pub(crate) fn variable(&self, name: &str) -> Result<&MatValue, Flaw> {
         let found = self.0.iter().find(|(n, _)| n == name);
         found.map(|(_, value)| value).ok_or_else(|| {

@@ -4,7 +4,7 @@ use super::{FIRST_INEXACT, MAX_DEPTH, MatValue};
 use crate::error::ensure;
 use crate::files::Budget;
 use crate::files::gzip::MAX_EXPANSION;
-use crate::files::sparse::Compressed;
+use crate::files::sparse::{Compressed, places};
 use flate2::read::ZlibDecoder;
 use std::io::Read;
 
@@ -30,7 +30,6 @@ const UTF8: u32 = 16;
 const UTF16: u32 = 17;
 const UTF32: u32 = 18;
 
-/// Returns the named variables of a file.
 pub(super) fn variables(bytes: &[u8], budget: &Budget) -> Parsed<Vec<(String, MatValue)>> {
     let rest = after_header(bytes)?;
     let mut cursor = Cursor { bytes: rest, little_endian: bytes[126] == b'I', budget };
@@ -263,11 +262,6 @@ impl<'a> Cursor<'a> {
         let mut part = || {
             let (kind, payload) = self.element()?;
             self.numbers(kind, payload)
-        };
-        // Invalid indices become `usize::MAX`, which is in no matrix.
-        let places = |numbers: Vec<f64>| -> Vec<usize> {
-            let place = |x: f64| if x >= 0.0 && x.fract() == 0.0 { x as usize } else { usize::MAX };
-            numbers.into_iter().map(place).collect()
         };
         let (rows, starts, entries) = (places(part()?), places(part()?), part()?);
         let (shape, by_column) = ([n_rows, n_columns], true);

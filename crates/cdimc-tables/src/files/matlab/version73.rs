@@ -25,7 +25,6 @@ pub(super) fn variables(file: &Hdf5File) -> Result<Vec<(String, MatValue)>, Flaw
     Ok(variables)
 }
 
-/// Returns whether the file with this root follows MATLAB's conventions.
 pub(crate) fn is_matlab(root: &Group) -> bool {
     let named = |name: &String| match (root.dataset(name), root.group(name)) {
         (Ok(dataset), _) => dataset.attrs().is_ok_and(|a| a.contains_key("MATLAB_class")),

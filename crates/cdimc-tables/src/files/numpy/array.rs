@@ -8,7 +8,6 @@ use npyz::{DType, NpyFile, Order, TypeChar};
 /// Largest depth of brackets in a header; a matrix has two, records of arrays four.
 const MAX_BRACKET_DEPTH: usize = 4;
 
-/// Content of an array.
 pub(super) enum Content {
     Matrix(Array2<f64>),
     /// A vector of names or whole numbers, as text.
@@ -39,8 +38,7 @@ pub(super) fn content(
     budget: &Budget,
     is_vector: bool,
 ) -> Result<Content, Problem> {
-    let file = opened(bytes)?;
-    let shape = claimed_shape(&file, bytes, name, budget)?;
+    let (file, shape) = checked(name, bytes, budget)?;
     let DType::Plain(element) = file.dtype() else { unreachable!("the element was checked") };
     let order = file.order();
     let kind = element.to_string();
@@ -66,13 +64,13 @@ pub(super) fn content(
     Ok(Content::Matrix(matrix.as_standard_layout().into_owned()))
 }
 
-/// Returns the shape of an array after checking it against the file's length and the budget.
-pub(super) fn claimed_shape(
-    file: &NpyFile<&[u8]>,
-    bytes: &[u8],
+/// Reads the header of an array and its shape, which fits the file's length and the budget.
+pub(super) fn checked<'a>(
     name: &str,
+    bytes: &'a [u8],
     budget: &Budget,
-) -> Result<Vec<usize>, Problem> {
+) -> Result<(NpyFile<&'a [u8]>, Vec<usize>), Problem> {
+    let file = opened(bytes)?;
     let shape: Vec<usize> =
         file.shape().iter().map(|&n| usize::try_from(n).unwrap_or(usize::MAX)).collect();
     let DType::Plain(element) = file.dtype() else {
@@ -99,7 +97,7 @@ pub(super) fn claimed_shape(
         }
     }
     budget.values(&shape)?;
-    Ok(shape)
+    Ok((file, shape))
 }
 
 /// Returns the numbers of an array, in the order of the file.

@@ -5,11 +5,11 @@
 
 mod array;
 
-use self::array::{Content, claimed_shape, content, damaged, numbers, opened, values};
+use self::array::{Content, checked, content, damaged, numbers, opened, values};
 use crate::Table;
 use crate::error::{Problem, ensure};
 use crate::files::format::{Decode, Reader, Request};
-use crate::files::sparse::Compressed;
+use crate::files::sparse::{Compressed, places};
 use crate::files::{Budget, Decoded, ViewSource, views};
 use cdimc_data::Sparse;
 use std::io::{Cursor, Read};
@@ -44,7 +44,7 @@ fn read_npy(bytes: &[u8], request: Request<'_>) -> Result<Decoded, Problem> {
         Content::Names(_) => return Err(Problem::NotAMatrix { name, dimensions: 1 }),
     };
     let ids = ids_beside(request.source, &name)?;
-    Ok(vec![Table { ids, ..Table::of(&name, values) }].into())
+    Ok(vec![Table { ids, ..Table::new(&name, values) }].into())
 }
 
 /// Returns the lines of `NAME.ids.txt`, if there is one.
@@ -79,7 +79,7 @@ fn read_npz(bytes: &[u8], request: Request<'_>) -> Result<Decoded, Problem> {
         let name = source.stem();
         let values = sparse(&mut archive, &name, budget)?;
         let ids = ids_beside(source, &name)?;
-        return Ok(vec![Table { ids, ..Table::of(&name, values) }].into());
+        return Ok(vec![Table { ids, ..Table::new(&name, values) }].into());
     }
     let vectors = options.vectors(&names, |name| {
         if !names.iter().any(|there| there == name) {
@@ -113,8 +113,7 @@ fn read_npz(bytes: &[u8], request: Request<'_>) -> Result<Decoded, Problem> {
 /// Reads a sparse matrix of `SciPy`.
 fn sparse(archive: &mut Archive<'_>, name: &str, budget: &Budget) -> Result<Sparse, Problem> {
     let format = member(archive, "format", budget)?;
-    let file = opened(&format)?;
-    claimed_shape(&file, &format, "format", budget)?;
+    let (file, _) = checked("format", &format, budget)?;
     let format = values::<String>(file)?.join(" ");
     if !["csr", "csc"].contains(&format.as_str()) {
         let reason = format!(
@@ -125,17 +124,11 @@ fn sparse(archive: &mut Archive<'_>, name: &str, budget: &Budget) -> Result<Spar
     }
     let mut vector = |part: &str| -> Result<Vec<f64>, Problem> {
         let bytes = member(archive, part, budget)?;
-        let file = opened(&bytes)?;
-        claimed_shape(&file, &bytes, part, budget)?;
-        numbers(file, part)
+        numbers(checked(part, &bytes, budget)?.0, part)
     };
-    // Invalid indices become `usize::MAX`, which is in no matrix.
-    let whole = |x: f64| if x >= 0.0 && x.fract() == 0.0 { x as usize } else { usize::MAX };
-    let shape: Vec<usize> = vector("shape")?.into_iter().map(whole).collect();
-    let shape = <[usize; 2]>::try_from(shape)
+    let shape = <[usize; 2]>::try_from(places(vector("shape")?))
         .map_err(|shape| Problem::NotAMatrix { name: name.to_owned(), dimensions: shape.len() })?;
-    let starts = vector("indptr")?.into_iter().map(whole).collect();
-    let places = vector("indices")?.into_iter().map(whole).collect();
+    let (starts, places) = (places(vector("indptr")?), places(vector("indices")?));
     let (by_column, entries) = (format == "csc", vector("data")?);
     let parts = Compressed { shape, by_column, starts, places, entries };
     Ok(parts.read(name, budget)?)
@@ -207,7 +200,6 @@ mod tests {
         bytes
     }
 
-    /// Returns an array with this header.
     fn with_header(text: &str) -> Vec<u8> {
         let length = (text.len() as u16).to_le_bytes();
         [&b"\x93NUMPY\x01\x00"[..], &length, text.as_bytes(), b"\x80\x03]q\x00."].concat()
@@ -234,10 +226,6 @@ mod tests {
             let message = read("protein.npy", bytes, "").unwrap_err();
             assert!(message.contains(expected), "{message}");
         }
-        let bytes = npy(&[1.; 64], &[8, 8], Order::C);
-        for end in [3, 20, 90, bytes.len() - 1] {
-            assert!(read("a.npy", &bytes[..end], "").is_err());
-        }
     }
 
     #[test]
@@ -254,7 +242,6 @@ mod tests {
         assert!(message.ends_with("1 ids for 2 rows: one id is needed for each row"), "{message}");
     }
 
-    /// Adds an array to an archive.
     fn add<T: npyz::AutoSerialize + Copy>(
         archive: &mut npyz::npz::NpzWriter<&mut Cursor<Vec<u8>>>,
         name: &str,

@@ -191,7 +191,7 @@ impl Names {
         let table = |name: &str, columns: &[usize], values: Sparse| Table {
             ids: Some(self.barcodes.clone()),
             features: self.unique(columns),
-            ..Table::of(name, values)
+            ..Table::new(name, values)
         };
         if let [] | [_] = types[..] {
             let name = types.first().map_or_else(|| name_of(source), ToString::to_string);

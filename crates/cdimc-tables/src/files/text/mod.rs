@@ -71,25 +71,15 @@ fn table<R: BufRead>(
     Request { source, options, budget }: Request<'_>,
     typed: bool,
 ) -> Result<Decoded, Problem> {
-    let mut header = csv::StringRecord::new();
-    ensure!(records.read(&mut header)?, else Problem::EmptyFile);
+    // The names would shift by one column, and so would the ids if the row names have a name or an empty header.
+    let is_placed =
+        |j: usize, name: &str| (j == 0 && name.is_empty()) || options.id.as_deref() == Some(name);
     let mut record = csv::StringRecord::new();
-    let mut is_row = records.read(&mut record)?;
-    if is_row && begins_with_a_row_name(&record, &header) {
-        // The names would shift by one column, and so would the ids if the row names have a name or an empty header.
-        let is_placed = |&(j, name): &(usize, &str)| {
-            (j == 0 && name.is_empty()) || options.id.as_deref() == Some(name)
-        };
-        if let Some((_, name)) = header.iter().enumerate().find(is_placed) {
-            let (name, found, expected) = (name.to_owned(), header.len(), record.len());
-            return Err(Problem::ShortHeader { name, found, expected });
-        }
-        header = std::iter::once("").chain(&header).collect();
-    }
-    if is_row && header_ends_in_separator(&header, &record) {
-        header.truncate(record.len());
-    }
-    let columns = Columns::of_header(&header, options, records.is_gct)?;
+    let header = Header::read(records, &mut record, is_placed)?;
+    let Some(Header { names, has_row: mut is_row, .. }) = header else {
+        return Err(Problem::EmptyFile);
+    };
+    let columns = Columns::of_header(names, options, records.is_gct)?;
     let mut rows = Rows::new(&columns, options, records.delimiter);
     while is_row {
         ensure!(
@@ -109,22 +99,48 @@ fn table<R: BufRead>(
         labels: columns.has(Role::Label).then_some(rows.labels),
         left_out: options.dropped(&columns.names),
         features,
-        ..Table::of(&source.stem(), values)
+        ..Table::new(&source.stem(), values)
     };
     let unnamed = if rows.unnamed_hold { &columns.unnamed[..] } else { &[] };
     let warnings = records.warning.take().into_iter().chain(warning_of_unnamed(unnamed)).collect();
     Ok(Decoded { tables: vec![table], warnings })
 }
 
-/// Returns whether the header lacks a name for the first column, as `write.table` of R writes row names. An empty last
-/// cell is a separator at the end of the row.
-fn begins_with_a_row_name(row: &csv::StringRecord, header: &csv::StringRecord) -> bool {
-    row.len() == header.len() + 1 && row.iter().next_back().is_some_and(|cell| !cell.is_empty())
+/// The names of the columns of a text.
+struct Header {
+    names: Vec<String>,
+    /// Whether the name of the first column was missing, as `write.table` of R writes row names.
+    is_one_name_short: bool,
+    has_row: bool,
 }
 
-/// Returns whether only the header ends in a separator.
-fn header_ends_in_separator(header: &csv::StringRecord, row: &csv::StringRecord) -> bool {
-    header.len() == row.len() + 1 && row.len() > 1 && header.iter().next_back() == Some("")
+impl Header {
+    /// Reads the header, and the first row into `row`; returns `None` if there is no header. If a name is missing, no
+    /// other column may have a name that `is_placed`.
+    fn read<R: BufRead>(
+        records: &mut Records<R>,
+        row: &mut csv::StringRecord,
+        is_placed: impl Fn(usize, &str) -> bool,
+    ) -> Result<Option<Self>, Problem> {
+        if !records.read(row)? {
+            return Ok(None);
+        }
+        let mut names: Vec<String> = row.iter().map(str::to_owned).collect();
+        let has_row = records.read(row)?;
+        let (found, expected) = (names.len(), row.len());
+        // An empty last cell is a separator at the end of the row.
+        let is_one_name_short = has_row && expected == found + 1 && !row[found].is_empty();
+        if is_one_name_short {
+            if let Some((_, name)) = (0..).zip(&names).find(|(j, name)| is_placed(*j, name)) {
+                return Err(Problem::ShortHeader { name: name.clone(), found, expected });
+            }
+            names.insert(0, String::new());
+        } else if has_row && found == expected + 1 && expected > 1 && names[expected].is_empty() {
+            // Only the header ends in a separator.
+            names.pop();
+        }
+        Ok(Some(Self { names, is_one_name_short, has_row }))
+    }
 }
 
 /// Checks that a row has `expected` cells; a separator may end it.
@@ -148,7 +164,6 @@ fn check_length(
         .into())
 }
 
-/// Role of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
     Id,
@@ -166,19 +181,15 @@ struct Columns {
 }
 
 impl Columns {
-    fn of_header(
-        header: &csv::StringRecord,
-        options: &ReadOptions,
-        is_gct: bool,
-    ) -> Result<Self, Problem> {
-        let names: Vec<String> = header.iter().map(str::to_owned).collect();
+    fn of_header(names: Vec<String>, options: &ReadOptions, is_gct: bool) -> Result<Self, Problem> {
         options.check_named(&names)?;
         let position = |name: &str| names.iter().position(|column| column == name);
         let id = match &options.id {
-            Some(name) => Some(position(name).ok_or_else(|| Problem::NoColumn {
-                name: name.clone(),
-                there: available_columns(&names),
-            })?),
+            Some(name) => {
+                let there = || available_columns(&names);
+                let missing = || Problem::NoColumn { name: name.clone(), there: there() };
+                Some(position(name).ok_or_else(missing)?)
+            }
             // R and pandas write row names in a first column without a name.
             None => names.first().is_some_and(|name| is_unnamed(name)).then_some(0),
         };
@@ -209,15 +220,15 @@ impl Columns {
         let columns = Self { names, roles, unnamed };
         let features = columns.features();
         // Without this check a first row of numbers and gaps would be lost as a header.
-        let is_no_name = |(column, text): (usize, &str)| {
+        let is_no_name = |(column, text): (usize, &String)| {
             Some(column) == id
                 || Some(column) == label
                 || is_number(text)
                 || is_missing(text, options)
         };
         let is_of_numbers = !is_header
-            && header.iter().any(is_number)
-            && header.iter().enumerate().all(is_no_name)
+            && columns.names.iter().any(|name| is_number(name))
+            && columns.names.iter().enumerate().all(is_no_name)
             && !counts_up(&features);
         ensure!(
             !is_of_numbers,
@@ -230,7 +241,6 @@ impl Columns {
         self.roles.contains(&role)
     }
 
-    /// Returns the names of the feature columns.
     fn features(&self) -> Vec<String> {
         let named = self.names.iter().zip(&self.roles);
         named.filter(|(_, role)| **role == Role::Feature).map(|(name, _)| name.clone()).collect()
@@ -252,7 +262,6 @@ fn available_columns(names: &[String]) -> String {
 /// A text followed by a mark of its end.
 type MarkedText<R> = Chain<Counted<Chain<Cursor<Vec<u8>>, R>>, &'static [u8]>;
 
-/// The records of a text.
 struct Records<R> {
     reader: csv::Reader<MarkedText<R>>,
     delimiter: u8,
@@ -323,7 +332,6 @@ impl<R: BufRead> Records<R> {
     }
 }
 
-/// A reader that counts bytes.
 struct Counted<R> {
     text: R,
     n_bytes: Rc<Cell<u64>>,
@@ -370,7 +378,6 @@ pub(crate) fn unpacked(
 struct Limited<R> {
     stream: R,
     left: u64,
-    /// Message of the error.
     refusal: String,
 }
 

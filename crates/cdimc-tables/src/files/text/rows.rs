@@ -17,7 +17,6 @@ pub(super) struct Rows<'a> {
     point: Option<String>,
     /// Statistics of how the cells are written.
     styles: CellStyles,
-    /// Line of the first row.
     first_line: u64,
     /// Whether a column without a name has a cell that is not empty.
     pub(super) unnamed_hold: bool,

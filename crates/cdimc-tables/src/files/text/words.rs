@@ -1,11 +1,8 @@
 //! Reads tables of text, such as clinical tables.
 
-use super::{
-    Records, TEXT, begins_with_a_row_name, check_length, header_ends_in_separator, unpacked,
-    with_title_advice,
-};
+use super::{Header, Records, TEXT, check_length, unpacked, with_title_advice};
 use crate::TableError;
-use crate::error::{Problem, ensure, listed};
+use crate::error::{Problem, ensure};
 use crate::files::Budget;
 use crate::files::format::Opened;
 use std::collections::HashSet;
@@ -34,10 +31,10 @@ impl Words {
             let problem = Problem::ShortHeader { name: name.into(), found: expected - 1, expected };
             return Err(TableError::new(path, problem));
         }
-        self.names.iter().position(|column| column == name).ok_or_else(|| {
-            let there = listed(&self.names);
-            TableError::new(path, Problem::NoColumn { name: name.into(), there })
-        })
+        self.names
+            .iter()
+            .position(|column| column == name)
+            .ok_or_else(|| TableError::new(path, Problem::no_column(name, &self.names)))
     }
 }
 
@@ -69,33 +66,23 @@ fn read(path: &Path, skip_lines: usize, max_bytes: Option<u64>) -> Result<Words,
 
 fn table<R: BufRead>(mut records: Records<R>, budget: &Budget) -> Result<Words, Problem> {
     let mut record = csv::StringRecord::new();
-    ensure!(records.read(&mut record)?, else Problem::NoRows);
-    let mut names: Vec<String> = record.iter().map(str::to_owned).collect();
-    let mut columns = Vec::<Vec<String>>::new();
-    let (mut row, mut is_one_name_short) = (0, false);
-    while records.read(&mut record)? {
+    let is_id = |_, name: &str| name.eq_ignore_ascii_case("id");
+    let header = Header::read(&mut records, &mut record, is_id)?;
+    let Some(Header { names, is_one_name_short, has_row: mut is_row }) = header else {
+        return Err(Problem::NoRows);
+    };
+    let (mut columns, mut row) = (vec![Vec::new(); names.len()], 0);
+    while is_row {
         row += 1;
-        let header: csv::StringRecord = names.iter().map(String::as_str).collect();
-        if row == 1 && begins_with_a_row_name(&record, &header) {
-            if let Some(name) = names.iter().find(|name| name.eq_ignore_ascii_case("id")) {
-                let (found, expected) = (names.len(), record.len());
-                return Err(Problem::ShortHeader { name: name.clone(), found, expected });
-            }
-            names.insert(0, String::new());
-            is_one_name_short = true;
-        } else if row == 1 && header_ends_in_separator(&header, &record) {
-            names.pop();
-        }
-        columns.resize(names.len(), Vec::new());
         // Spreadsheets end in empty rows.
-        if names.len() > 1 && record.iter().all(str::is_empty) {
-            continue;
+        if names.len() < 2 || !record.iter().all(str::is_empty) {
+            check_length(row, records.line(&record), names.len(), &record)?;
+            for (column, text) in columns.iter_mut().zip(&record) {
+                budget.bytes((size_of::<String>() + text.len()) as u64)?;
+                column.push(text.to_owned());
+            }
         }
-        check_length(row, records.line(&record), names.len(), &record)?;
-        for (column, text) in columns.iter_mut().zip(&record) {
-            budget.bytes((size_of::<String>() + text.len()) as u64)?;
-            column.push(text.to_owned());
-        }
+        is_row = records.read(&mut record)?;
     }
     if records.delimiter == b';' {
         columns.iter_mut().for_each(|column| read_decimal_commas(column));
