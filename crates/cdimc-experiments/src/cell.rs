@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 
 /// Everything a cell's result depends on, and the names under which a table shows it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Cell {
     pub experiment: String,
     pub dataset: String,
@@ -97,16 +97,11 @@ pub(crate) mod tests {
             checksum: "c0ffee".into(),
             n_clusters: 4,
             pattern: "per-view:0.3".into(),
-            fold: None,
-            mask: None,
             method: "concat".into(),
             label: "concat".into(),
-            point: BTreeMap::new(),
-            overrides: Vec::new(),
             settings: json!({"restarts": 20}),
             changed: json!({}),
-            repetition: 0,
-            seed: 0,
+            ..Cell::default()
         }
     }
 

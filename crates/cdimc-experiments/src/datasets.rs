@@ -32,7 +32,6 @@ enum Command {
     },
 }
 
-/// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let catalog = source::catalog()?;
     match &args.command {

@@ -10,21 +10,9 @@ use cdimc_baselines::BestView;
 use cdimc_core::{CHECKPOINT, ClusterError, Clusterer, Clustering, Fitted, Observer, Step};
 use cdimc_data::{MaskReport, MultiView};
 use cdimc_metrics::scores;
-use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
-
-/// How far a running cell is.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Progress {
-    pub stage: String,
-    /// Epochs of the stage that are done.
-    pub epoch: usize,
-    /// Epochs of the stage.
-    pub of: usize,
-    pub loss: Option<f64>,
-}
 
 /// Loads the data, applies the missing pattern, runs the method and scores its labels. Resumes from the checkpoint if
 /// there is one.
@@ -34,7 +22,7 @@ pub(crate) struct Progress {
 pub(crate) fn run(
     cell: &Cell,
     checkpoints: &Checkpoints,
-    report: &(dyn Fn(Progress) + Sync),
+    report: &(dyn Fn(String) + Sync),
 ) -> Result<Outcome> {
     let dataset = source::load(&cell.dataset)?;
     let checksum = source::checksum(&dataset);
@@ -72,15 +60,11 @@ pub(crate) fn run(
         }
         Err(e) => return Ok(Outcome::without_scores(Status::Failed, e.to_string())),
     };
+    let scores = scores(&truth, &clustering.labels)?;
     Ok(Outcome {
         status: Status::Scored,
         reason: note,
-        scores: Some(
-            scores(&truth, &clustering.labels)?
-                .iter()
-                .map(|(name, score)| (name.to_owned(), score))
-                .collect(),
-        ),
+        scores: Some(scores.iter().map(|(name, score)| (name.to_owned(), score)).collect()),
         missing_rates,
         curves: clustering.curves,
         seconds,
@@ -92,7 +76,7 @@ pub(crate) fn run(
 struct Watch<'a> {
     key: String,
     checkpoints: &'a Checkpoints,
-    report: &'a (dyn Fn(Progress) + Sync),
+    report: &'a (dyn Fn(String) + Sync),
     times: Mutex<Times>,
 }
 
@@ -120,11 +104,7 @@ impl Times {
 }
 
 impl<'a> Watch<'a> {
-    fn new(
-        cell: &Cell,
-        checkpoints: &'a Checkpoints,
-        report: &'a (dyn Fn(Progress) + Sync),
-    ) -> Self {
+    fn new(cell: &Cell, checkpoints: &'a Checkpoints, report: &'a (dyn Fn(String) + Sync)) -> Self {
         let times = Mutex::new(Times::after(Spent::default()));
         Self { key: cell.key(), checkpoints, report, times }
     }
@@ -165,8 +145,8 @@ impl<'a> Watch<'a> {
 impl Observer for Watch<'_> {
     fn on_step(&self, step: &Step) -> ControlFlow<()> {
         self.times().step(step.stage);
-        let (stage, epoch, of, loss) = (step.stage.into(), step.done, step.of, step.loss);
-        (self.report)(Progress { stage, epoch, of, loss });
+        let loss = step.loss.map_or_else(String::new, |loss| format!(", loss {loss:.5}"));
+        (self.report)(format!("{} {}/{}{loss}", step.stage, step.done, step.of));
         ControlFlow::Continue(())
     }
 
@@ -243,16 +223,16 @@ mod tests {
         let (cell, checkpoints) = (net(), always(folder.path()));
         let whole = run(&cell, &always(other.path()), &|_| ()).unwrap();
         assert_eq!(whole.status, Status::Scored, "{:?}", whole.reason);
-        for killed_at in [("pretrain", 3), ("kmeans", 1), ("finetune", 2)] {
+        for killed_at in ["pretrain 3/", "kmeans 1/", "finetune 2/"] {
             let killed = catch_unwind(AssertUnwindSafe(|| {
-                run(&cell, &checkpoints, &|at| assert!((at.stage.as_str(), at.epoch) != killed_at))
+                run(&cell, &checkpoints, &|at| assert!(!at.starts_with(killed_at)))
             }));
             assert!(killed.is_err() && checkpoints.has(&cell.key()));
             let steps = Mutex::new(Vec::new());
-            let report = |at: Progress| steps.lock().unwrap().push((at.stage, at.epoch));
+            let report = |at: String| steps.lock().unwrap().push(at);
             let resumed = run(&cell, &checkpoints, &report).unwrap();
             // The interrupted step runs again, and no earlier step does.
-            assert_eq!(steps.into_inner().unwrap()[0], (killed_at.0.to_owned(), killed_at.1));
+            assert!(steps.into_inner().unwrap()[0].starts_with(killed_at));
             assert!(resumed.seconds.stages.contains_key("pretrain"));
             assert_eq!(same(resumed), same(whole.clone()));
             checkpoints.remove(&cell.key());

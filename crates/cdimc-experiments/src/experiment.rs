@@ -159,7 +159,6 @@ impl Variant {
         self.only.is_empty() || self.only.iter().any(|own| own == dataset)
     }
 
-    /// The name of its row.
     pub(crate) fn label(&self) -> &str {
         self.label.as_deref().unwrap_or(&self.name)
     }

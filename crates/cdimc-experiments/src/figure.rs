@@ -27,7 +27,6 @@ pub(crate) struct Series {
 }
 
 impl Series {
-    /// A line without points.
     pub(crate) fn new(label: &str, color: Option<RGBColor>) -> Self {
         Self { label: label.to_owned(), color, points: Vec::new() }
     }

@@ -1,6 +1,4 @@
-//! Experiments of the paper and of this project: plans, runs, records, reports and benchmarks for `cargo xtask`.
-//!
-//! An experiment is a TOML file; [`Command::run`] runs one of the commands.
+#![doc = include_str!("../README.md")]
 
 mod bench;
 mod cell;
@@ -15,7 +13,6 @@ mod methods;
 mod page;
 mod plan;
 mod process;
-mod progress;
 mod published;
 mod record;
 mod records;
@@ -28,7 +25,6 @@ mod source;
 mod studies;
 mod table;
 mod text;
-mod worker;
 mod workspace;
 
 pub use process::output;
@@ -78,7 +74,7 @@ impl Command {
             Self::Datasets(arguments) => datasets::run(arguments),
             Self::Bench(arguments) => bench::run(arguments),
             Self::Study(study) => study.run(),
-            Self::Cell => worker::serve(),
+            Self::Cell => runner::serve(),
             Self::BenchCase => bench::serve(),
         }
     }

@@ -19,7 +19,6 @@ pub struct Arguments {
     into: Option<PathBuf>,
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let experiments = experiment::named(&arguments.experiment)?;
     ensure!(

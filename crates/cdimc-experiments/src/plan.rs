@@ -143,17 +143,14 @@ impl Row {
             dataset: dataset.name().to_owned(),
             checksum: checksum.to_owned(),
             n_clusters: dataset.n_classes(),
-            pattern: String::new(),
-            fold: None,
-            mask: None,
             method: registered(&variant.name).to_owned(),
             label: variant.label().to_owned(),
             point: variant.point.clone(),
             overrides,
             changed: recorded(&variant.name, changed(&settings, &self.reference)),
             settings: recorded(&variant.name, settings),
-            repetition: 0,
             seed: selection.seed,
+            ..Cell::default()
         })
     }
 }

@@ -52,18 +52,15 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// A cell without scores.
     pub(crate) fn without_scores(status: Status, reason: impl Into<String>) -> Self {
         Self { status, reason: Some(reason.into()), ..Self::default() }
     }
 
-    /// The values of a curve, where there is one of this name.
     pub(crate) fn curve(&self, name: &str) -> Option<&[f64]> {
         let curve = self.curves.iter().find(|curve| curve.name == name)?;
         Some(&curve.values)
     }
 
-    /// The score of this name, where there is one.
     pub(crate) fn score(&self, name: &str) -> Option<f64> {
         self.scores.as_ref()?.get(name).copied()
     }

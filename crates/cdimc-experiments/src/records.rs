@@ -74,7 +74,6 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Record>> {
     Ok(records)
 }
 
-/// The records of several files.
 pub(crate) fn read_all(paths: &[PathBuf]) -> Result<Vec<Record>> {
     Ok(paths.iter().map(|path| read(path)).collect::<Result<Vec<_>>>()?.concat())
 }

@@ -5,7 +5,7 @@ use crate::figure::{self, HeatMap};
 use crate::methods::{self, BSV};
 use crate::published::Published;
 use crate::record::{Record, Status};
-use crate::table::{Row, Summary, Table, counted, mebibytes, or_dash, reasons, standing, tables};
+use crate::table::{Row, Summary, Table, costs, or_dash, places, reasons, standing, tables};
 use crate::text::Grid;
 use anyhow::Result;
 use cdimc_data::write_whole;
@@ -33,13 +33,8 @@ pub(crate) fn write(experiment: &Experiment, records: &[Record], folder: &Path) 
     text += &remarks(records, &published);
     write_settings(&mut text, experiment, records)?;
     text += "\n## Runs\n\n";
-    let groups = counted(standing(records).into_iter().map(|record| {
-        let c = &record.circumstances;
-        let (revision, cpu) = (&c.revision, &c.cpu);
-        format!("revision {revision}, {cpu}, {} thread(s), {} cell(s) at a time", c.threads, c.jobs)
-    }));
-    for (line, runs) in groups {
-        writeln!(text, "- {runs} runs: {line}")?;
+    for (place, runs) in places(standing(records).into_iter()) {
+        writeln!(text, "- {runs} runs: {place}")?;
     }
     Ok(write_whole(&folder.join("report.md"), text.as_bytes())?)
 }
@@ -112,9 +107,7 @@ fn grid(table: &Table<'_>, published: &Published) -> Grid {
         if beside {
             line.extend([or_dash(paper(row).map(|e| e.acc)), or_dash(paper(row).map(|e| e.nmi))]);
         }
-        let seconds = Summary::of(row.scored().map(|record| record.outcome.seconds.total));
-        let bytes = row.scored().filter_map(|record| record.outcome.peak_memory_bytes);
-        let memory = Summary::of(bytes.map(mebibytes));
+        let [seconds, memory] = costs(row.scored());
         line.push(or_dash(seconds.map(|seconds| format!("{:.2}", seconds.mean))));
         line.push(or_dash(memory.map(|memory| format!("{:.0}", memory.mean))));
         grid.rows.push(line);

@@ -9,7 +9,6 @@ use sha2::{Digest, Sha256};
 /// The synthetic data sets, made from a fixed seed, with their numbers of views.
 const SYNTHETIC: &[(&str, usize)] = &[("synthetic", 3), ("synthetic-pair", 2)];
 
-/// The data set of this name.
 pub(crate) fn load(name: &str) -> Result<Dataset> {
     match SYNTHETIC.iter().find(|(known, _)| *known == name) {
         Some(&(_, n_views)) => synthetic(name, n_views),
@@ -17,7 +16,6 @@ pub(crate) fn load(name: &str) -> Result<Dataset> {
     }
 }
 
-/// Whether such a data set is known.
 pub(crate) fn check_name(name: &str) -> Result<()> {
     let catalog = catalog()?;
     let manifests = catalog.manifests().map(|manifest| manifest.name.as_str());
@@ -27,7 +25,6 @@ pub(crate) fn check_name(name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Whether the data set's files are at hand.
 pub(crate) fn is_present(name: &str) -> bool {
     is_synthetic(name) || catalog().is_ok_and(|catalog| catalog.is_present(name).unwrap_or(false))
 }

@@ -1,7 +1,7 @@
 //! Records in tables: which rows there are, and the mean and deviation of each.
 
 use crate::methods;
-use crate::record::{Record, Status};
+use crate::record::{Circumstances, Record, Status};
 use cdimc_cluster::CdimcNet;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -59,7 +59,6 @@ impl fmt::Display for Summary {
     }
 }
 
-/// Bytes as MiB.
 pub(crate) fn mebibytes(bytes: u64) -> f64 {
     bytes as f64 / 1_048_576.0
 }
@@ -70,7 +69,6 @@ pub(crate) fn or_dash(value: Option<impl fmt::Display>) -> String {
 }
 
 impl<'a> Row<'a> {
-    /// The method's name.
     pub(crate) fn method(&self) -> &'a str {
         self.records.first().map_or("", |record| record.cell.method.as_str())
     }
@@ -101,8 +99,7 @@ impl<'a> Row<'a> {
         scores.map(|score| 100.0 * score).collect()
     }
 
-    /// The runs that have scores.
-    pub(crate) fn scored(&self) -> impl Iterator<Item = &'a Record> {
+    pub(crate) fn scored(&self) -> impl Iterator<Item = &'a Record> + Clone {
         self.records.iter().copied().filter(|record| record.outcome.scores.is_some())
     }
 
@@ -175,11 +172,22 @@ pub(crate) fn reasons<'a>(
     reasons
 }
 
-/// The different lines, and how often each comes.
-pub(crate) fn counted(lines: impl Iterator<Item = String>) -> BTreeMap<String, usize> {
+/// Where and with what records were made, and how many of them.
+pub(crate) fn places<'a>(records: impl Iterator<Item = &'a Record>) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
-    lines.for_each(|line| *counts.entry(line).or_default() += 1);
+    for Record { circumstances, .. } in records {
+        let Circumstances { threads, jobs, revision, cpu, system, .. } = circumstances;
+        let place =
+            format!("{cpu}, {system}, revision {revision}, {threads} thread(s), {jobs} at a time");
+        *counts.entry(place).or_default() += 1;
+    }
     counts
+}
+
+/// Mean seconds, and mean MiB, of the runs.
+pub(crate) fn costs<'a>(runs: impl Iterator<Item = &'a Record> + Clone) -> [Option<Summary>; 2] {
+    let bytes = runs.clone().filter_map(|run| run.outcome.peak_memory_bytes);
+    [Summary::of(runs.map(|run| run.outcome.seconds.total)), Summary::of(bytes.map(mebibytes))]
 }
 
 /// The paper's order of methods: BSV, the compared methods, what the paper does not have, CDIMC-net.

@@ -78,7 +78,6 @@ impl Measurement {
     }
 }
 
-/// One line of the table.
 struct Line {
     dataset: String,
     task: Task,
@@ -88,7 +87,6 @@ struct Line {
     peer: Option<Measurement>,
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     for (name, n) in [("rounds", arguments.rounds), ("threads", arguments.threads)] {
         ensure!(n > 0, "{name} = 0: must be at least 1");
@@ -142,7 +140,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The lines that are measured so far.
 struct Bench<'a> {
     arguments: &'a Arguments,
     lines: Vec<Line>,

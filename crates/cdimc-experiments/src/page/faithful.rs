@@ -10,14 +10,7 @@ use cdimc_cluster::CdimcNet;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// The authors' program, run by us.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct AuthorsProgram {
-    runs: Vec<ProgramRun>,
-}
-
-/// One run of it.
+/// One run of the authors' program by us.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ProgramRun {
@@ -31,8 +24,9 @@ struct ProgramRun {
 }
 
 fn program_runs() -> Result<Vec<ProgramRun>> {
-    let AuthorsProgram { runs } = toml::from_str(include_str!("../../authors_program.toml"))?;
-    Ok(runs)
+    let mut file: BTreeMap<String, Vec<ProgramRun>> =
+        toml::from_str(include_str!("../../authors_program.toml"))?;
+    file.remove("runs").context("authors_program.toml: no runs")
 }
 
 /// The number of runs of the authors' program, and the range of their ACC.
@@ -55,7 +49,7 @@ pub(super) fn counted(results: &Results, of: &str) -> Result<String> {
         for entry in &part.published {
             let Some(label) = row(&entry.method) else { continue };
             for (score, paper) in [("acc", entry.acc), ("nmi", entry.nmi)] {
-                let ours = part.row(&entry.pattern, &label).and_then(|row| row.percent(score));
+                let ours = part.score(&entry.pattern, &label, score);
                 let verdict = Verdict::of(&entry.method, ours, paper, part.planned(&label));
                 *counts.entry(verdict).or_default() += 1;
             }
@@ -75,7 +69,7 @@ pub(super) fn main(results: &Results) -> Result<Grid> {
     for (experiment, name) in DATASETS {
         let part = results.part(experiment)?;
         for entry in part.published(CdimcNet::NAME) {
-            let acc = |label| part.row(&entry.pattern, label).and_then(|row| row.percent("acc"));
+            let acc = |label| part.score(&entry.pattern, label, "acc");
             let mut line =
                 vec![format!("{name}, {}", rate_of(&entry.pattern)), entry.acc.to_string()];
             for label in [AUTHORS, CdimcNet::NAME] {

@@ -81,7 +81,7 @@ fn part(results: &Results, name: &str, figures: &mut Figures) -> Result<String> 
         "losses" => figures::losses(results, figures),
         "seeds" => seeds::part(&results.part(name)?, figures),
         "patterns" => Ok(patterns(&results.part(name)?)),
-        "costs" => Ok(runs::costs(results)?.markdown()),
+        "costs" => Ok(runs::costs_of_rows(results)?.markdown()),
         "coverage" => runs::coverage(results),
         "environment" => Ok(runs::environment(results)),
         _ => bail!("there is no such part"),
@@ -163,10 +163,14 @@ struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// The row of this name.
     fn row(&self, pattern: &str, label: &str) -> Option<&Row<'a>> {
         let table = self.tables.iter().find(|table| table.pattern == pattern)?;
         table.rows.iter().find(|row| row.label == label)
+    }
+
+    /// A score of this row times 100.
+    fn score(&self, pattern: &str, label: &str, score: &str) -> Option<Summary> {
+        self.row(pattern, label)?.percent(score)
     }
 
     /// What the paper prints for a method.

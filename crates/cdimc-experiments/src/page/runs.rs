@@ -3,13 +3,13 @@
 use super::{DATASETS, Results, shown};
 use crate::record::{Record, Status};
 use crate::source;
-use crate::table::{Summary, counted, mebibytes, or_dash, reasons, standing};
+use crate::table::{costs, or_dash, places, reasons, standing};
 use crate::text::{Grid, blocks, folded};
 use anyhow::Result;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Seconds and memory of every row on every data set, whatever the rate.
-pub(super) fn costs(results: &Results) -> Result<Grid> {
+pub(super) fn costs_of_rows(results: &Results) -> Result<Grid> {
     let mut grid = Grid::new("method, data | runs | seconds | MiB | threads");
     for (experiment, name) in DATASETS {
         let part = results.part(experiment)?;
@@ -18,9 +18,7 @@ pub(super) fn costs(results: &Results) -> Result<Grid> {
             runs.entry(shown(&row.label)).or_default().extend(row.scored());
         }
         for (row, runs) in runs.iter().filter(|(_, runs)| !runs.is_empty()) {
-            let seconds = Summary::of(runs.iter().map(|run| run.outcome.seconds.total));
-            let bytes = runs.iter().filter_map(|run| run.outcome.peak_memory_bytes);
-            let memory = Summary::of(bytes.map(mebibytes));
+            let [seconds, memory] = costs(runs.iter().copied());
             let threads: BTreeSet<usize> = runs.iter().map(|r| r.circumstances.threads).collect();
             let threads: Vec<String> = threads.iter().map(ToString::to_string).collect();
             grid.rows.push(vec![
@@ -85,15 +83,8 @@ fn all(results: &Results) -> impl Iterator<Item = &Record> {
 }
 
 pub(super) fn environment(results: &Results) -> String {
-    let runs = counted(all(results).map(|record| {
-        let c = &record.circumstances;
-        let (cpu, system, revision) = (&c.cpu, &c.system, &c.revision);
-        format!(
-            "{cpu}, {system}, revision {revision}, {} thread(s), {} at a time",
-            c.threads, c.jobs
-        )
-    }));
     let mut grid = Grid::new("where and with what | cells");
-    grid.rows = runs.into_iter().map(|(place, n)| vec![place, n.to_string()]).collect();
+    let places = places(all(results)).into_iter();
+    grid.rows = places.map(|(place, n)| vec![place, n.to_string()]).collect();
     folded("Processors and revisions", &grid)
 }

@@ -151,7 +151,6 @@ fn add_draw(kind: &Kind, draw: u64, counts: &mut [Counts; 3]) -> Result<()> {
     Ok(())
 }
 
-/// Prints the table.
 pub(super) fn run(arguments: &Arguments) -> Result<()> {
     let kinds: [(&str, Kind); 13] = [
         ("noise", NOISE),

@@ -200,7 +200,6 @@ fn flawed(kind: &Kind, flaw: usize, draw: u64) -> Result<Flawed> {
     Ok((name, found.iter().map(|warning| warning.sign).collect(), expected))
 }
 
-/// Prints both tables.
 pub(super) fn run(&Arguments { draws, new }: &Arguments) -> Result<()> {
     let kind = if new { NEW } else { SOUND };
     let mut n_missed = 0;
