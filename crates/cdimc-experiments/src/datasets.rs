@@ -9,15 +9,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command as Process, ExitCode};
 
-/// Lists, fetches and verifies the data sets.
-#[derive(Debug, clap::Args)]
-pub struct Args {
-    #[command(subcommand)]
-    command: Command,
-}
-
 #[derive(Debug, clap::Subcommand)]
-enum Command {
+pub enum Command {
     /// List the data sets, whether they are there, and their licenses
     List,
     /// Download what is missing, verify it and put it into `$CDIMC_DATASETS`, or else datasets/
@@ -32,9 +25,9 @@ enum Command {
     },
 }
 
-pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+pub(crate) fn run(command: &Command) -> Result<ExitCode> {
     let catalog = source::catalog()?;
-    match &args.command {
+    match command {
         Command::List => list(&catalog)?,
         Command::Fetch { names } => fetch(&catalog, names)?,
         Command::Verify { names } => verify(&catalog, names)?,

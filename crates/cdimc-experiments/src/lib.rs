@@ -47,7 +47,8 @@ pub enum Command {
     /// Make the page of the paper's experiments from the records of the workspace.
     Report,
     /// List, fetch and verify the data sets.
-    Datasets(datasets::Args),
+    #[command(subcommand)]
+    Datasets(datasets::Command),
     /// Measure seconds, arithmetic and memory, of this project and of peers.
     Bench(bench::Arguments),
     /// Run one of the small experiments behind the tables of the documents.
@@ -71,7 +72,7 @@ impl Command {
             Self::Reproduce(arguments) => reproduce::run(arguments),
             Self::Merge(arguments) => merge::run(arguments),
             Self::Report => page::run(),
-            Self::Datasets(arguments) => datasets::run(arguments),
+            Self::Datasets(command) => datasets::run(command),
             Self::Bench(arguments) => bench::run(arguments),
             Self::Study(study) => study.run(),
             Self::Cell => runner::serve(),

@@ -46,9 +46,9 @@ pub(crate) fn cells(experiment: &Experiment, selection: &Selection) -> Result<Ve
         ensure!(n_clusters > 1, "data set {name}: has {n_clusters} classes, two are needed");
         let checksum = source::checksum(&dataset);
         let mut of_data: Vec<(Cell, usize)> = Vec::new();
-        for row in rows.iter().filter(|row| row.variant.is_for(name)) {
-            let own = experiment.repetitions_of(&row.variant);
-            let cell = row.cell(experiment, selection, (&dataset, &checksum))?;
+        for row in rows.iter().filter(|row| row.is_for(name)) {
+            let own = experiment.repetitions_of(row);
+            let cell = cell(experiment, selection, row, (&dataset, &checksum))?;
             of_data.push((cell, selection.repetitions.unwrap_or(own)));
         }
         let n_views = dataset.n_views();
@@ -106,57 +106,46 @@ fn folds(
     Ok(folds.into_iter().map(Some).collect())
 }
 
-/// A row of the table with what the command line sets on it.
-struct Row {
-    variant: Variant,
-    overrides: Vec<Setting>,
-    /// The settings against which the changed ones are recorded; they have all keys of the method.
-    reference: Value,
-}
-
-impl Row {
-    /// The row's cell on one data set; where it stands among masks and repetitions is for the caller to say.
-    fn cell(
-        &self,
-        experiment: &Experiment,
-        selection: &Selection,
-        (dataset, checksum): (&Dataset, &str),
-    ) -> Result<Cell> {
-        let variant = &self.variant;
-        let mut settings = variant.settings.clone();
-        for Setting { key, value } in &self.overrides {
-            set(&mut settings, key, value.clone());
-        }
-        let own = configured(&variant.name, variant.settings.clone())?;
-        let settings = configured(&variant.name, settings)?;
-        // What the row has anyway makes no other row of it.
-        let differs = |key: &str| at(&settings, key) != at(&own, key);
-        let overrides = self.overrides.iter().filter(|setting| differs(&setting.key));
-        let overrides = overrides.map(ToString::to_string).collect();
-        // The one setting whose range depends on the data is refused here too, before anything runs.
-        if let Some(neighbors) = settings["neighbors"].as_u64() {
-            let n = dataset.n_samples();
-            ensure!(neighbors < n as u64, "neighbors = {neighbors}: must be less than {n} samples");
-        }
-        Ok(Cell {
-            experiment: experiment.name.clone(),
-            dataset: dataset.name().to_owned(),
-            checksum: checksum.to_owned(),
-            n_clusters: dataset.n_classes(),
-            method: registered(&variant.name).to_owned(),
-            label: variant.label().to_owned(),
-            point: variant.point.clone(),
-            overrides,
-            changed: recorded(&variant.name, changed(&settings, &self.reference)),
-            settings: recorded(&variant.name, settings),
-            seed: selection.seed,
-            ..Cell::default()
-        })
+/// The cell of a row on one data set; where it stands among masks and repetitions is for the caller to say.
+fn cell(
+    experiment: &Experiment,
+    selection: &Selection,
+    variant: &Variant,
+    (dataset, checksum): (&Dataset, &str),
+) -> Result<Cell> {
+    let mut settings = variant.settings.clone();
+    for Setting { key, value } in &variant.overrides {
+        set(&mut settings, key, value.clone());
     }
+    let own = configured(&variant.name, variant.settings.clone())?;
+    let settings = configured(&variant.name, settings)?;
+    // What the row has anyway makes no other row of it.
+    let differs = |key: &str| at(&settings, key) != at(&own, key);
+    let overrides = variant.overrides.iter().filter(|setting| differs(&setting.key));
+    let overrides = overrides.map(ToString::to_string).collect();
+    // The one setting whose range depends on the data is refused here too, before anything runs.
+    if let Some(neighbors) = settings["neighbors"].as_u64() {
+        let n = dataset.n_samples();
+        ensure!(neighbors < n as u64, "neighbors = {neighbors}: must be less than {n} samples");
+    }
+    Ok(Cell {
+        experiment: experiment.name.clone(),
+        dataset: dataset.name().to_owned(),
+        checksum: checksum.to_owned(),
+        n_clusters: dataset.n_classes(),
+        method: registered(&variant.name).to_owned(),
+        label: variant.label().to_owned(),
+        point: variant.point.clone(),
+        overrides,
+        changed: recorded(&variant.name, changed(&settings, &reference(&variant.name)?)),
+        settings: recorded(&variant.name, settings),
+        seed: selection.seed,
+        ..Cell::default()
+    })
 }
 
 /// The rows, each with those overrides whose key its method has.
-fn rows(experiment: &Experiment, selection: &Selection) -> Result<Vec<Row>> {
+fn rows(experiment: &Experiment, selection: &Selection) -> Result<Vec<Variant>> {
     let expanded: Vec<Variant> = experiment.methods.iter().flat_map(Variant::expand).collect();
     let named = |name: &String| -> Vec<Variant> {
         let by = |key: fn(&Variant) -> &str| -> Vec<Variant> {
@@ -167,29 +156,24 @@ fn rows(experiment: &Experiment, selection: &Selection) -> Result<Vec<Row>> {
         known.into_iter().find(|rows| !rows.is_empty()).unwrap_or_default()
     };
     let chosen: Vec<Variant> = selection.method.iter().flat_map(named).collect();
-    let variants = if selection.method.is_empty() { expanded } else { chosen };
-    let mut rows = Vec::new();
-    for variant in variants {
-        let reference = reference(&variant.name)?;
-        let own = selection.set.iter().filter(|setting| has(&reference, &setting.key));
-        let overrides = own.cloned().collect();
-        rows.push(Row { variant, overrides, reference });
+    let mut rows = if selection.method.is_empty() { expanded } else { chosen };
+    // They have all keys of each method.
+    let references: Vec<Value> =
+        rows.iter().map(|row| reference(&row.name)).collect::<Result<_>>()?;
+    for (row, reference) in rows.iter_mut().zip(&references) {
+        row.overrides.extend(selection.set.iter().filter(|s| has(reference, &s.key)).cloned());
     }
     for Setting { key, .. } in &selection.set {
-        if !rows.iter().any(|row| has(&row.reference, key)) {
-            bail!("unknown key `{key}`: no chosen method has it; {}", known_keys(&rows));
+        if !references.iter().any(|reference| has(reference, key)) {
+            let known = rows.iter().zip(&references);
+            let mut known: Vec<String> = known
+                .map(|(row, reference)| format!("{} has {}", row.name, keys(reference).join(", ")))
+                .collect();
+            known.dedup();
+            bail!("unknown key `{key}`: no chosen method has it; {}", known.join("; "));
         }
     }
     Ok(rows)
-}
-
-/// One sentence naming the keys of every method.
-fn known_keys(rows: &[Row]) -> String {
-    let sentence =
-        |row: &Row| format!("{} has {}", row.variant.name, keys(&row.reference).join(", "));
-    let mut sentences: Vec<String> = rows.iter().map(sentence).collect();
-    sentences.dedup();
-    sentences.join("; ")
 }
 
 fn or<T: Clone>(chosen: &[T], otherwise: &[T]) -> Vec<T> {

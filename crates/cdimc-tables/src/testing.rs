@@ -41,6 +41,18 @@ pub(crate) fn read(source: &str, bytes: impl Into<Vec<u8>>, short: &str) -> Resu
     Ok(tables.iter().map(shown).collect::<Vec<String>>().join("\n"))
 }
 
+/// Checks that this is an error, whose message contains `part` or, with `$`, ends in it.
+#[track_caller]
+pub(crate) fn refused<T, E: ToString>(found: Result<T, E>, part: &str) {
+    let Err(error) = found else { panic!("read, not refused: {part}") };
+    let message = error.to_string();
+    let is_right = match part.strip_suffix('$') {
+        Some(end) => message.ends_with(end),
+        None => message.contains(part),
+    };
+    assert!(is_right, "{message}");
+}
+
 /// Formats a table as `name | ids | classes | features | rows`, with `-` for an absent part.
 pub(crate) fn shown(table: &Table) -> String {
     let names = |names: &Option<Vec<String>>| names.as_ref().map_or("-".into(), |n| n.join(" "));
@@ -55,8 +67,7 @@ pub(crate) fn shown(table: &Table) -> String {
     format!("{} | {ids} | {labels} | {features} | {rows}", table.name)
 }
 
-/// Returns the cases in a text, one per line: parts between ` :: `, with the escapes `
-/// `, `\r`, `\t` and `\u{..}`.
+/// Returns the cases in a text, one per line: parts between ` :: `, with the escapes of JSON.
 pub(crate) fn cases<const N: usize>(text: &str) -> impl Iterator<Item = [String; N]> {
     text.lines().map(str::trim_start).filter(|line| !line.is_empty()).map(|line| {
         let parts: Vec<String> = line.split(" :: ").map(unescaped).collect();
@@ -65,22 +76,5 @@ pub(crate) fn cases<const N: usize>(text: &str) -> impl Iterator<Item = [String;
 }
 
 fn unescaped(part: &str) -> String {
-    let mut pieces = part.split('\\');
-    let mut text = pieces.next().unwrap_or_default().to_owned();
-    for piece in pieces {
-        let (kind, rest) = piece.split_at(1);
-        match kind {
-            "n" => text.push('\n'),
-            "r" => text.push('\r'),
-            "t" => text.push('\t'),
-            _ => {
-                let (code, rest) = rest.strip_prefix('{').unwrap().split_once('}').unwrap();
-                text.push(char::from_u32(u32::from_str_radix(code, 16).unwrap()).unwrap());
-                text.push_str(rest);
-                continue;
-            }
-        }
-        text.push_str(rest);
-    }
-    text
+    serde_json::from_str(&format!("\"{}\"", part.replace('"', "\\\""))).unwrap()
 }

@@ -4,7 +4,7 @@ use crate::table::Summary;
 use std::fmt;
 
 /// Why a published number cannot be compared with ours: the paper took it from another paper.
-pub(super) const COPIED: &[&str] = &["pmvc-cgan"];
+const COPIED: &[&str] = &["pmvc-cgan"];
 
 /// Smallest and largest difference in points that two standard deviations stand for: a paper's small SD makes no
 /// difference of 3 points a failure, and a large one no difference of more than 5 a success.
@@ -46,27 +46,26 @@ impl Verdict {
         }
     }
 
-    /// The verdict as a sign beside a number; nothing without a comparison.
-    pub(super) fn sign(self) -> &'static str {
+    /// The verdict in words, and as a sign beside a number; no sign without a comparison.
+    fn shown(self) -> (&'static str, &'static str) {
         match self {
-            Self::Reproduced => "✓",
-            Self::Above => "▲",
-            Self::Below => "▼",
-            Self::NotComparable | Self::Unfinished | Self::NotRun => "",
+            Self::Reproduced => ("reproduced", "✓"),
+            Self::Above => ("above", "▲"),
+            Self::Below => ("below", "▼"),
+            Self::NotComparable => ("not comparable", ""),
+            Self::Unfinished => ("unfinished", ""),
+            Self::NotRun => ("not run", ""),
         }
+    }
+
+    pub(super) fn sign(self) -> &'static str {
+        self.shown().1
     }
 }
 
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Reproduced => "reproduced",
-            Self::Above => "above",
-            Self::Below => "below",
-            Self::NotComparable => "not comparable",
-            Self::Unfinished => "unfinished",
-            Self::NotRun => "not run",
-        })
+        f.write_str(self.shown().0)
     }
 }
 

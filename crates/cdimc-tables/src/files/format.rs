@@ -145,11 +145,11 @@ const UNREAD: [Unread; 10] = [
 /// A file opened once, because a pipe cannot be reopened.
 pub(crate) struct Opened {
     path: PathBuf,
-    head: Vec<u8>,
+    pub(crate) head: Vec<u8>,
     /// The bytes after the head.
     rest: Box<dyn Read>,
     /// Length of a regular file; `None` for a pipe.
-    n_bytes: Option<u64>,
+    pub(crate) n_bytes: Option<u64>,
 }
 
 impl Opened {
@@ -176,15 +176,6 @@ impl Opened {
         rest.by_ref().take(HEAD_BYTES).read_to_end(&mut head)?;
         ensure!(!head.is_empty(), else Problem::EmptyFile);
         Ok(Self { path: path.to_owned(), head, rest, n_bytes })
-    }
-
-    pub(crate) fn head(&self) -> &[u8] {
-        &self.head
-    }
-
-    /// Length of a regular file.
-    pub(crate) fn n_bytes(&self) -> Option<u64> {
-        self.n_bytes
     }
 
     /// Largest number of bytes to read: the file's length; for a stream, `max_bytes` or 4 GiB.
@@ -285,8 +276,7 @@ mod tests {
                 "is an archive, which is not read: unpack it",
             ),
         ] {
-            let message = named(bytes, extension).unwrap_err();
-            assert!(message.contains(expected), "{message}");
+            crate::testing::refused(named(bytes, extension), expected);
         }
         for text in ["[id],a\nx,1\n", "{a},b\n1,2\n", "BZ,a\n1,2\n"] {
             assert_eq!(named(text.as_bytes(), Some("csv")).unwrap(), "text table");

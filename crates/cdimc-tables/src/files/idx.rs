@@ -163,8 +163,7 @@ mod tests {
             (b"MATLAB 5.0".to_vec(), "no IDX file"),
             (file(0x0d, &[1], &[0; 4]), "type of values = 0x0d: must be 0x08"),
         ] {
-            let message = read_idx(&bytes).unwrap_err().to_string();
-            assert!(message.contains(expected), "{message}");
+            crate::testing::refused(read_idx(&bytes), expected);
         }
     }
 }

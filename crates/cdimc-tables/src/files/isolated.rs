@@ -63,7 +63,7 @@ pub(crate) fn read(
     options: &ReadOptions,
 ) -> Result<Decoded, Problem> {
     let n_bytes = bytes.len() as u64;
-    let limit = Budget::of_file(bytes.len(), options.max_bytes).limit();
+    let limit = Budget::of_file(bytes.len(), options.max_bytes).limit;
     // JSON holds no other paths than text.
     let path = source.path.to_string_lossy().into_owned().into();
     let task = Task {

@@ -77,7 +77,7 @@ pub fn read_bytes(
 }
 
 fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Vec<Table>, Problem> {
-    let n_bytes = opened.n_bytes().unwrap_or(0);
+    let n_bytes = opened.n_bytes.unwrap_or(0);
     // In a transposed table, columns are features only later.
     let columns = if options.transposed { Vec::new() } else { options.columns.clone() };
     let stored = &ReadOptions { columns, ..options.clone() };

@@ -105,13 +105,9 @@ impl SampleNames {
     /// If no row is left, the view has no ids, the map lacks the view or an id, a sample name means "missing", or a
     /// sample has several rows and they are refused.
     pub fn rename(&self, table: &mut Table) -> Result<(), TableError> {
-        self.leave_out(table).map_err(|problem| TableError::new(&table.path, problem))?;
-        if matches!(self.source, Source::Ids)
-            && (self.replicates == Replicates::Refuse || table.ids.is_none())
-        {
-            return Ok(());
-        }
-        self.renamed(table).map_err(|problem| TableError::new(&table.path, problem))
+        self.leave_out(table)
+            .and_then(|()| self.renamed(table))
+            .map_err(|problem| TableError::new(&table.path, problem))
     }
 
     fn leave_out(&self, table: &mut Table) -> Result<(), Problem> {
@@ -128,9 +124,12 @@ impl SampleNames {
     }
 
     fn renamed(&self, table: &mut Table) -> Result<(), Problem> {
-        let Some(ids) = &table.ids else {
-            return Err(Problem::Message("has no ids that could name samples (--id)".into()));
-        };
+        let by_id = matches!(self.source, Source::Ids);
+        if by_id && (self.replicates == Replicates::Refuse || table.ids.is_none()) {
+            return Ok(());
+        }
+        let ids = table.ids.as_ref();
+        let ids = ids.ok_or_else(|| "has no ids that could name samples (--id)".to_owned())?;
         let mut rows: Vec<(String, Vec<usize>)> = Vec::new();
         let mut place: HashMap<String, usize> = HashMap::new();
         for (row, id) in ids.iter().enumerate() {
@@ -298,8 +297,7 @@ mod tests {
             assert_eq!((tumors.values.nrows(), tumors.labels.unwrap().len()), (2, 2));
         }
         let all = SampleNames::ids(Replicates::Refuse).without("P").unwrap();
-        let message = all.rename(&mut table(&["P1", "P2"])).unwrap_err().to_string();
-        assert!(message.ends_with("--drop-samples matches every id"), "{message}");
+        testing::refused(all.rename(&mut table(&["P1", "P2"])), "--drop-samples matches every id$");
     }
 
     #[test]
@@ -314,18 +312,15 @@ mod tests {
     #[test]
     fn no_sample_is_named_by_a_word_for_missing() {
         let by_pattern = SampleNames::by_pattern("-(.*)$", Replicates::Mean).unwrap();
-        let message = by_pattern.rename(&mut table(&["a-1", "b-NA"])).unwrap_err().to_string();
-        assert!(
-            message.ends_with(
-                "`b-NA` would be of sample `NA`: a word for \"missing\" names no sample"
-            )
+        testing::refused(
+            by_pattern.rename(&mut table(&["a-1", "b-NA"])),
+            "`b-NA` would be of sample `NA`: a word for \"missing\" names no sample$",
         );
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("map.csv");
         std::fs::write(&path, "assay,primary,colname\nrna,p1,a\nrna,,b\n").unwrap();
         let by_map = SampleNames::by_map(&path, Replicates::Refuse).unwrap();
-        let message = by_map.rename(&mut table(&["a", "b"])).unwrap_err().to_string();
-        assert!(message.contains("`b` would be of sample ``"), "{message}");
+        testing::refused(by_map.rename(&mut table(&["a", "b"])), "`b` would be of sample ``");
     }
 
     #[test]
@@ -338,17 +333,17 @@ mod tests {
         let mut there = table(&["b", "a"]);
         map.rename(&mut there).unwrap();
         assert_eq!(there.ids.unwrap(), ["p2", "p1"]);
-        let message = map.rename(&mut table(&["a", "c"])).unwrap_err().to_string();
-        assert!(message.contains("no colname `c` of assay `rna`"), "{message}");
+        testing::refused(map.rename(&mut table(&["a", "c"])), "no colname `c` of assay `rna`");
         let mut other = Table { name: "RNA".into(), ..table(&["a"]) };
         let message = map.rename(&mut other).unwrap_err().to_string();
         assert!(message.contains("no assay `RNA`") && message.contains("`protein`, `rna`: name"));
         write("assay,primary,colname\nrna,p1,a\nrna,p2,a\n");
-        let message = SampleNames::by_map(&path, Replicates::Refuse).unwrap_err().to_string();
-        assert!(message.ends_with("`a` of `rna` is of `p1` and of `p2`"), "{message}");
+        testing::refused(
+            SampleNames::by_map(&path, Replicates::Refuse),
+            "`a` of `rna` is of `p1` and of `p2`$",
+        );
         write("assay,primary\nrna,p1\n");
-        let message = SampleNames::by_map(&path, Replicates::Refuse).unwrap_err().to_string();
-        assert!(message.contains("no column `colname`"), "{message}");
+        testing::refused(SampleNames::by_map(&path, Replicates::Refuse), "no column `colname`");
     }
 
     #[test]

@@ -174,7 +174,9 @@ fn table(
     let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
     options.check_named(&names)?;
     let position = |name: &str| names.iter().position(|column| *column == name);
-    let index: Vec<usize> = pandas_index(schema).iter().filter_map(|n| position(n)).collect();
+    let pandas = pandas_index(schema);
+    let columns = pandas.iter().filter_map(Value::as_str);
+    let index: Vec<usize> = columns.filter_map(position).collect();
     let id = match &options.id {
         Some(id) => Some(position(id).ok_or_else(|| Problem::no_column(id, &names))?),
         None => {
@@ -184,7 +186,7 @@ fn table(
             index.first().copied().or(first)
         }
     };
-    let range = if id.is_none() { pandas_range(schema) } else { None };
+    let range = if id.is_none() { range(&pandas) } else { None };
     let label = options.label.as_deref().and_then(position);
     let (unnamed, named): (Vec<usize>, Vec<usize>) = (0..names.len())
         .filter(|j| Some(*j) != id && Some(*j) != label && !index.contains(j))
@@ -238,23 +240,17 @@ fn table(
     Ok(Decoded { tables: vec![table], warnings })
 }
 
-/// Returns the description of the index by pandas.
-fn pandas(schema: &Schema) -> Vec<Value> {
+/// Returns the columns and ranges that pandas uses as index.
+fn pandas_index(schema: &Schema) -> Vec<Value> {
     let about = schema.metadata().get("pandas");
     let about = about.and_then(|text| serde_json::from_str::<Value>(text).ok());
     about.and_then(|about| about["index_columns"].as_array().cloned()).unwrap_or_default()
 }
 
-/// Returns the columns that pandas uses as index.
-fn pandas_index(schema: &Schema) -> Vec<String> {
-    let name = |column: Value| column.as_str().map(str::to_owned);
-    pandas(schema).into_iter().filter_map(name).collect()
-}
-
 /// Returns start and step of an index that is a range, as rows selected from a table have. Returns `None` for a plain
 /// count, which names nothing.
-fn pandas_range(schema: &Schema) -> Option<(i64, i64)> {
-    let range = pandas(schema).into_iter().find(|index| index["kind"] == "range")?;
+fn range(index: &[Value]) -> Option<(i64, i64)> {
+    let range = index.iter().find(|index| index["kind"] == "range")?;
     let (start, step) = (range["start"].as_i64()?, range["step"].as_i64()?);
     ((start, step) != (0, 1)).then_some((start, step))
 }

@@ -88,7 +88,7 @@ fn plain(
 mod tests {
     use super::*;
     use crate::files::{Budget, ReadOptions, ViewSource};
-    use crate::testing::{read as read_as, tables};
+    use crate::testing::{read as read_as, refused, tables};
     use hdf5_pure::{AttrValue, FileBuilder};
 
     /// Returns a file with a sparse matrix of MATLAB of this name.
@@ -127,8 +127,7 @@ mod tests {
             assert_eq!(read_as("a.h5", bytes.clone(), "").unwrap(), expected);
             let at = bytes.windows(3).position(|part| part == *b"J\xc3\xa4").unwrap();
             bytes[at + 1..at + 3].copy_from_slice(b"\xe4e");
-            let message = read_as("a.h5", bytes, "").unwrap_err();
-            assert!(message.contains("text that is not UTF-8"), "{message}");
+            refused(read_as("a.h5", bytes, ""), "text that is not UTF-8");
         }
     }
 
@@ -163,7 +162,6 @@ mod tests {
             let table = tables(source, bytes.clone(), "").unwrap().remove(0);
             assert!(table.values.sparse().is_some());
         }
-        let message = read_as("a.mat#t", bytes, "").unwrap_err();
-        assert!(message.contains("t is a struct: a numeric matrix is needed"), "{message}");
+        refused(read_as("a.mat#t", bytes, ""), "t is a struct: a numeric matrix is needed");
     }
 }

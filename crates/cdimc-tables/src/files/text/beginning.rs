@@ -10,9 +10,8 @@ const MAX_COMPARED_BYTES: usize = 1 << 20;
 /// Largest number of characters of a line in a message.
 const MAX_SHOWN_CHARACTERS: usize = 60;
 
-/// A text that starts with the header of its table.
-pub(super) struct Beginning<R> {
-    pub(super) text: Chain<Cursor<Vec<u8>>, R>,
+/// What is above the header of a table in a text, and its delimiter.
+pub(super) struct Beginning {
     pub(super) delimiter: u8,
     /// Number of lines above the header.
     pub(super) lines_above: u64,
@@ -24,9 +23,16 @@ pub(super) struct Beginning<R> {
     pub(super) title: Option<(u64, String)>,
 }
 
-impl<R: BufRead> Beginning<R> {
-    /// Skips `n_skipped` lines and lines known to precede tables: comments, `sep=;`, and the sizes of a GCT file.
-    pub(super) fn of(mut text: R, n_skipped: usize) -> Result<Self, Problem> {
+/// A text from the header of its table on.
+pub(super) type Text<R> = Chain<Cursor<Vec<u8>>, R>;
+
+impl Beginning {
+    /// Skips `n_skipped` lines and lines known to precede tables: comments, `sep=;`, and the sizes of a GCT file. Also
+    /// returns the text from the header on.
+    pub(super) fn of<R: BufRead>(
+        mut text: R,
+        n_skipped: usize,
+    ) -> Result<(Self, Text<R>), Problem> {
         let mut lines_above = 0;
         for _ in 0..n_skipped {
             let is_there = !next_line(&mut text)?.is_empty();
@@ -84,14 +90,8 @@ impl<R: BufRead> Beginning<R> {
         });
         lines_above += n_left_out;
         let title = title(&held);
-        Ok(Self {
-            text: Cursor::new(held).chain(text),
-            delimiter,
-            lines_above,
-            is_gct,
-            warning,
-            title,
-        })
+        let beginning = Self { delimiter, lines_above, is_gct, warning, title };
+        Ok((beginning, Cursor::new(held).chain(text)))
     }
 }
 

@@ -15,11 +15,11 @@ use crate::files::{
     Budget, Decoded, ReadOptions, ViewSource, is_missing, is_unnamed, warning_of_unnamed,
 };
 use crate::spelling::counts_up;
-use beginning::Beginning;
+use beginning::{Beginning, Text};
 use ndarray::Array2;
 use rows::Rows;
 use std::cell::Cell;
-use std::io::{BufRead, BufReader, Chain, Cursor, Read};
+use std::io::{BufRead, BufReader, Chain, Read};
 use std::rc::Rc;
 
 pub(crate) const TEXT: Reader = Reader {
@@ -46,7 +46,7 @@ pub(crate) fn read_table(
     typed: bool,
 ) -> Result<Decoded, Problem> {
     let mut records = Records::new(text, request.options.skip_lines)?;
-    let title = records.title.take();
+    let title = records.above.title.take();
     table(&mut records, request, typed).map_err(|problem| with_title_advice(problem, title))
 }
 
@@ -79,8 +79,8 @@ fn table<R: BufRead>(
     let Some(Header { names, has_row: mut is_row, .. }) = header else {
         return Err(Problem::EmptyFile);
     };
-    let columns = Columns::of_header(names, options, records.is_gct)?;
-    let mut rows = Rows::new(&columns, options, records.delimiter);
+    let columns = Columns::of_header(names, options, records.above.is_gct)?;
+    let mut rows = Rows::new(&columns, options, records.above.delimiter);
     while is_row {
         ensure!(
             columns.names.len() > 1 || !records.passed_a_blank_line(&record),
@@ -102,7 +102,8 @@ fn table<R: BufRead>(
         ..Table::new(&source.stem(), values)
     };
     let unnamed = if rows.unnamed_hold { &columns.unnamed[..] } else { &[] };
-    let warnings = records.warning.take().into_iter().chain(warning_of_unnamed(unnamed)).collect();
+    let warnings =
+        records.above.warning.take().into_iter().chain(warning_of_unnamed(unnamed)).collect();
     Ok(Decoded { tables: vec![table], warnings })
 }
 
@@ -260,16 +261,11 @@ fn available_columns(names: &[String]) -> String {
 }
 
 /// A text followed by a mark of its end.
-type MarkedText<R> = Chain<Counted<Chain<Cursor<Vec<u8>>, R>>, &'static [u8]>;
+type MarkedText<R> = Chain<Counted<Text<R>>, &'static [u8]>;
 
 struct Records<R> {
     reader: csv::Reader<MarkedText<R>>,
-    delimiter: u8,
-    lines_above: u64,
-    is_gct: bool,
-    /// Warning about lines above the table.
-    warning: Option<String>,
-    title: Option<(u64, String)>,
+    above: Beginning,
     /// Number of bytes read from the text.
     n_bytes: Rc<Cell<u64>>,
 }
@@ -281,15 +277,14 @@ impl<R: BufRead> Records<R> {
     const END_OF_GEO: &str = "!series_matrix_table_end";
 
     fn new(text: R, n_skipped: usize) -> Result<Self, Problem> {
-        let Beginning { text, delimiter, lines_above, is_gct, warning, title } =
-            Beginning::of(text, n_skipped)?;
+        let (above, text) = Beginning::of(text, n_skipped)?;
         let mut builder = csv::ReaderBuilder::new();
-        builder.delimiter(delimiter).has_headers(false).flexible(true).trim(csv::Trim::All);
+        builder.delimiter(above.delimiter).has_headers(false).flexible(true).trim(csv::Trim::All);
         let n_bytes = Rc::new(Cell::new(0));
         let text = Counted { text, n_bytes: n_bytes.clone() };
         // Twice, so that after an open quote the mark is never a whole cell.
         let reader = builder.from_reader(text.chain(&b"\r\n\x03\x04\r\n\x03\x04"[..]));
-        Ok(Self { reader, delimiter, lines_above, is_gct, warning, title, n_bytes })
+        Ok(Self { reader, above, n_bytes })
     }
 
     /// Reads the next record and returns whether there is one. A quote that is never closed is an error because it
@@ -309,7 +304,7 @@ impl<R: BufRead> Records<R> {
 
     /// Returns the line of the file in which the record begins.
     fn line(&self, record: &csv::StringRecord) -> u64 {
-        record.position().map_or(0, csv::Position::line) + self.lines_above
+        record.position().map_or(0, csv::Position::line) + self.above.lines_above
     }
 
     fn damaged(&self, error: csv::Error) -> Problem {
@@ -319,7 +314,7 @@ impl<R: BufRead> Records<R> {
                 format: "text table",
                 reason: format!(
                     "line {} is not UTF-8",
-                    pos.map_or(0, |p| p.line()) + self.lines_above
+                    pos.map_or(0, |p| p.line()) + self.above.lines_above
                 ),
             },
             other => Problem::Damaged { format: "text table", reason: format!("{other:?}") },
@@ -328,7 +323,7 @@ impl<R: BufRead> Records<R> {
 
     /// Returns whether blank lines were skipped before a record of one line.
     fn passed_a_blank_line(&self, record: &csv::StringRecord) -> bool {
-        self.reader.position().line() + self.lines_above > self.line(record) + 1
+        self.reader.position().line() + self.above.lines_above > self.line(record) + 1
     }
 }
 
@@ -352,18 +347,18 @@ pub(crate) fn unpacked(
     max_bytes: Option<u64>,
 ) -> Result<(Box<dyn BufRead>, Budget), Problem> {
     let limit = opened.limit(max_bytes);
-    let budget = match opened.n_bytes() {
+    let budget = match opened.n_bytes {
         Some(n_bytes) => Budget::of_file(n_bytes as usize, max_bytes),
         None => Budget::of_file(0, Some(limit)),
     };
-    let is_packed = opened.head().starts_with(&[0x1f, 0x8b]);
+    let is_packed = opened.head.starts_with(&[0x1f, 0x8b]);
     let refusal = Problem::Endless { limit }.to_string();
     let stream = BufReader::new(Limited { stream: opened.stream(), left: limit, refusal });
     let mut text: Box<dyn BufRead> = if is_packed {
         let unpacked = flate2::bufread::MultiGzDecoder::new(stream);
         let refusal = "unpacks to more than the limit of memory: if the file is to be trusted, allow more (--max-bytes)";
         let refusal = refusal.to_owned();
-        Box::new(BufReader::new(Limited { stream: unpacked, left: budget.limit(), refusal }))
+        Box::new(BufReader::new(Limited { stream: unpacked, left: budget.limit, refusal }))
     } else {
         Box::new(stream)
     };

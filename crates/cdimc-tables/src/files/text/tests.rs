@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::files::SampleNames;
-use crate::testing::{cases, options, read, shown, tables};
+use crate::testing::{cases, options, read, refused, shown, tables};
 use std::io::Write;
 
 /// Reads a text and formats it as `ids | classes | features | rows`.
@@ -20,12 +20,7 @@ fn are_read(text: &str) {
 /// Checks cases of options, a text, and a part of its error message, or with `$` the end of the message.
 fn are_refused(text: &str) {
     for [options, text, expected] in cases(text) {
-        let message = read_text(&*text, &options).unwrap_err();
-        let is_right = match expected.strip_suffix('$') {
-            Some(end) => message.ends_with(end),
-            None => message.contains(&expected),
-        };
-        assert!(is_right, "{text}{message}");
+        refused(read_text(&*text, &options), &expected);
     }
 }
 
@@ -45,7 +40,7 @@ fn ids_numbers_and_gaps_are_read_with_any_separator() {
         r#"
         id=id :: id,a,"b, c"\nx,1,2.5\ny,NA,-3e2\n :: x y | - | a/b, c | 1 2.5; NaN -300
         id=id :: id\ta\tb\r\nx\t1\t2\r\n\r\n :: x | - | a/b | 1 2
-        id=id :: \u{feff}id,a,b\nx,1,2 :: x | - | a/b | 1 2
+        id=id :: \ufeffid,a,b\nx,1,2 :: x | - | a/b | 1 2
         id=id :: id a b\nx 1 2\n :: x | - | a/b | 1 2
         id=id :: "id";"a, or b, or c";"b"\n"x";1;2\n :: x | - | a, or b, or c/b | 1 2
         id=id :: id\ta, b, c\td\nx\t1\t2\n :: x | - | a, b, c/d | 1 2
@@ -54,7 +49,7 @@ fn ids_numbers_and_gaps_are_read_with_any_separator() {
         id=id :: id;weight, kg;height, cm\nx;70,5;180,2\n :: x | - | weight, kg/height, cm | 70.5 180.2
         id=id :: id;a;b\nx;1,5;2\ny;-3e-2;NA\n :: x y | - | a/b | 1.5 2; -0.03 NaN
         id=id :: id,a,b\nx,TRUE,False\ny,false,True\n :: x y | - | a/b | 1 0; 0 1
-        id=id :: id,a\nx,\u{2212}0.5\ny,1e\u{2212}3\n :: x y | - | a | -0.5; 0.001
+        id=id :: id,a\nx,\u22120.5\ny,1e\u22123\n :: x y | - | a | -0.5; 0.001
     "#,
     );
     // The header may be packed by itself.
@@ -112,8 +107,7 @@ fn every_error_names_the_row_or_column() {
     );
     let message = read_text("id\tb\n\"q\t5\nw\"\t7\n", "id=id").unwrap_err();
     assert!(message.ends_with(r#"row 1: id "q\t5\nw" has a control character in it"#), "{message}");
-    let message = read_text("id,a\nx,\u{1b}[31m1\n", "id=id").unwrap_err();
-    assert!(message.contains("`\\u{1b}[31m1` is not a number"), "{message}");
+    refused(read_text("id,a\nx,\u{1b}[31m1\n", "id=id"), "`\\u{1b}[31m1` is not a number");
 }
 
 #[test]
@@ -232,9 +226,9 @@ fn numbers_formatted_for_people_get_advice_that_keeps_their_columns() {
         id=id :: id\ta\nx\t1,5\n :: else write a point, as in `1.5`
         id=id :: id\ta\nx\t1,620.8\ny\t531.7\n :: `1,620.8` in column `a` groups thousands
         id=id :: id\ta\nx\t1'620\ny\t531\n :: `1'620` in column `a` groups thousands
-        id=id :: id\ta\nx\t1\u{202f}620,5\ny\t531,2\n :: `1\u{202f}620,5` in column `a` groups thousands
+        id=id :: id\ta\nx\t1\u202f620,5\ny\t531,2\n :: `1\u202f620,5` in column `a` groups thousands
         id=id :: id\ta\nx\t12 %\ny\t3.5%\n :: `12 %` in column `a` has a percent sign
-        id=id :: id\ta\nx\t\u{2013}5.2\ny\t3\n :: has a dash for a minus
+        id=id :: id\ta\nx\t\u20135.2\ny\t3\n :: has a dash for a minus
         id=id :: id,a,b\n,mg,%\nx,1,2\ny,3,4\n :: a second header, or a row of units? delete line 2
         id=id :: id,a,b\ng,count,count\nx,1,2\ny,3,4\n :: if it means "not measured", add --missing-value 'count'$
         id=id :: id,a,b,c\nx,<LOD,2,1\ny,1,[N A],2\nz,3,4,1.5\nw,5,<LOD,7\n :: `<LOD` is not a number; all else in columns `a`, `b` is numbers or missing: for a value beyond a limit write a number, such as the limit or half of it (as a missing value it would get the mean of its column); if it means "not measured", add --missing-value '<LOD' --missing-value '[N A]'
@@ -279,8 +273,7 @@ fn files_of_other_programs_are_named() {
         (b"id,a,b\ns1,1,2\n\x03\x04\ns2,3,4\n", "row 2 (line 3) has 1 cells"),
         (b"a,id\n1,s1\n2,\x03\x04\n3,s2\n", "has a control character in it"),
     ] {
-        let message = read_text(bytes, "id=id").unwrap_err();
-        assert!(message.contains(expected), "{message}");
+        refused(read_text(bytes, "id=id"), expected);
     }
     assert!(read_text(b"a\n1\n\x03\x04\n2\n", "").is_err());
 }
@@ -315,7 +308,7 @@ fn lines_of_other_programs_above_a_table_are_left_out() {
         id=#id :: #id,a\nx,1\n :: x | - | a | 1
     "#,
     );
-    let warning = |text: &[u8]| Beginning::of(text, 0).unwrap().warning;
+    let warning = |text: &[u8]| Beginning::of(text, 0).unwrap().0.warning;
     assert!(warning(b"# exported\nid,a\nx,1\n").unwrap().starts_with("line 1 is above"));
     assert_eq!(warning(b"#id,a\nx,1\n"), None);
 }

@@ -57,10 +57,10 @@ fn read(path: &Path, skip_lines: usize, max_bytes: Option<u64>) -> Result<Words,
     ensure!(is_text, "is a {}: only text can be read here, such as CSV", reader.name);
     let (text, budget) = unpacked(opened, max_bytes)?;
     let mut records = Records::new(text, skip_lines)?;
-    if let Some(warning) = records.warning.take() {
+    if let Some(warning) = records.above.warning.take() {
         tracing::warn!("{}: {warning}", path.display());
     }
-    let title = records.title.take();
+    let title = records.above.title.take();
     table(records, &budget).map_err(|problem| with_title_advice(problem, title))
 }
 
@@ -84,7 +84,7 @@ fn table<R: BufRead>(mut records: Records<R>, budget: &Budget) -> Result<Words, 
         }
         is_row = records.read(&mut record)?;
     }
-    if records.delimiter == b';' {
+    if records.above.delimiter == b';' {
         columns.iter_mut().for_each(|column| read_decimal_commas(column));
     }
     let has_rows = columns.first().is_some_and(|column| !column.is_empty());
