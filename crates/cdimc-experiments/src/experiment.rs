@@ -71,13 +71,13 @@ impl Experiment {
     /// number, or the data does if the experiment uses all masks.
     pub(crate) fn n_cells(&self, dataset: &str, catalog: &Catalog) -> Result<usize> {
         let manifest = catalog.manifest(dataset)?;
-        let given = manifest.mask_rates();
+        let given = manifest.masks.iter().map(|masks| masks.rate);
         let n_views = manifest.views.len();
         let mut n_masks = 0;
         for pattern in self.patterns.iter().flat_map(|rule| patterns(rule, &self.rates, n_views)) {
-            n_masks += match given.iter().find(|rate| format!("per-view:{rate}") == pattern) {
+            n_masks += match given.clone().find(|rate| format!("per-view:{rate}") == pattern) {
                 None => 1,
-                Some(&rate) if self.folds.is_empty() => {
+                Some(rate) if self.folds.is_empty() => {
                     catalog.masks(dataset, rate)?.map_or(1, |masks| masks.len())
                 }
                 Some(_) => self.folds.len(),

@@ -287,26 +287,22 @@ mod tests {
     }
 
     #[test]
-    fn figures_take_the_ink_of_the_page_and_ask_for_nothing() {
-        for svg in all() {
+    fn figures_show_their_numbers_in_the_ink_of_the_page_and_ask_for_nothing() {
+        let shown: [&[&str]; 5] = [
+            &["90.00 ± 1.50", "a &amp; b"],
+            &["1e-5", "0.1", "90.0", "–", "55.5", "across: learning rate, down: alpha"],
+            &["dots"],
+            &["curves"],
+            &["rates", "other", "ours", "#0072B2", "#808080"],
+        ];
+        let figures = all();
+        assert_eq!(figures[2].matches("<circle").count(), 2, "{}", figures[2]);
+        for (svg, shown) in figures.iter().zip(shown) {
             assert!(svg.starts_with("<svg class=\"figure\" width=\""), "{}", &svg[..60]);
             assert!(svg.contains("currentColor") && !svg.contains("#010203"));
             assert_eq!(svg.matches("http").count(), 1, "the name space alone");
-            assert!(alone(&svg).contains("><style>svg{color:"));
-        }
-    }
-
-    #[test]
-    fn figures_show_their_numbers() {
-        let figures = all();
-        assert!(figures[0].contains("90.00 ± 1.50") && figures[0].contains("a &amp; b"));
-        for text in ["1e-5", "0.1", "90.0", "–", "55.5", "across: learning rate, down: alpha"] {
-            assert!(figures[1].contains(text), "{text}");
-        }
-        assert!(figures[2].matches("<circle").count() == 2, "{}", figures[2]);
-        assert!(figures[3].contains("curves") && figures[4].contains("rates"));
-        for text in ["other", "ours", "#0072B2", "#808080"] {
-            assert!(figures[4].contains(text), "{text}");
+            assert!(alone(svg).contains("><style>svg{color:"));
+            shown.iter().for_each(|text| assert!(svg.contains(text), "{text}"));
         }
     }
 

@@ -176,14 +176,38 @@ impl<'a> IdOverlap<'a> {
             .or_else(|| self.cores_without_affixes(false))
     }
 
-    /// Returns the prefix length that makes ids agree with other tables.
+    /// Returns the prefix length that makes most ids agree with the others. Of equally good lengths it prefers one that
+    /// ends at a separator, then the shortest.
+    ///
+    /// Returns `None` if two ids of one table would become equal, or fewer than half of its own ids are shared.
     fn prefix_advice(&self) -> Option<String> {
-        let others: Vec<&[&str]> = self.others.iter().map(|other| other.ids.as_slice()).collect();
-        let (length, shared) = shared_prefix(&self.own.ids, &others)?;
-        let of = self.own.ids.len();
-        Some(format!(
-            "the first {length} characters are shared by {shared} of {of}: --id-pattern '^(.{{{length}}})'"
-        ))
+        let Self { own, others, .. } = self;
+        let all = || others.iter().chain([own]).flat_map(|side| &side.ids);
+        let ends = |length: usize| {
+            all().all(|id| id.chars().nth(length).is_none_or(|next| !next.is_alphanumeric()))
+        };
+        let names = |side: &Side<'_>, length: usize| -> Option<HashSet<String>> {
+            let names: HashSet<String> =
+                side.ids.iter().map(|id| id.chars().take(length).collect()).collect();
+            (names.len() == side.ids.len()).then_some(names)
+        };
+        let longest = own.ids.iter().map(|id| id.chars().count()).max()?;
+        let candidate = |length: usize| {
+            let own = names(own, length)?;
+            let others: Option<Vec<_>> = others.iter().map(|side| names(side, length)).collect();
+            let others = others?;
+            let shared = own.iter().filter(|id| others.iter().any(|ids| ids.contains(*id))).count();
+            Some((shared, ends(length), length))
+        };
+        // If the ids of one table are shorter, each may be a prefix of another table's id.
+        let best = (MIN_PREFIX_LENGTH..=longest.min(MAX_PREFIX_LENGTH)).filter_map(candidate).rev();
+        let (shared, _, length) = best.max_by_key(|&(shared, ends, _)| (shared, ends))?;
+        let of = own.ids.len();
+        (2 * shared >= of).then(|| {
+            format!(
+                "the first {length} characters are shared by {shared} of {of}: --id-pattern '^(.{{{length}}})'"
+            )
+        })
     }
 
     /// Returns the prefixes and suffixes that only some tables have.
@@ -280,33 +304,6 @@ impl<'a> IdOverlap<'a> {
             1 + dates.count()
         ))
     }
-}
-
-/// Returns the prefix length that makes most ids of `own` agree with the others, and the number that agree. Of equally
-/// good lengths it prefers one that ends at a separator, then the shortest.
-///
-/// Returns `None` if two ids of one table would become equal, or fewer than half of `own` are shared.
-fn shared_prefix(own: &[&str], others: &[&[&str]]) -> Option<(usize, usize)> {
-    let all = || others.iter().copied().flatten().chain(own);
-    let ends = |length: usize| {
-        all().all(|id| id.chars().nth(length).is_none_or(|next| !next.is_alphanumeric()))
-    };
-    let names = |ids: &[&str], length: usize| -> Option<HashSet<String>> {
-        let names: HashSet<String> =
-            ids.iter().map(|id| id.chars().take(length).collect()).collect();
-        (names.len() == ids.len()).then_some(names)
-    };
-    let longest = own.iter().map(|id| id.chars().count()).max()?;
-    let candidate = |length: usize| {
-        let own = names(own, length)?;
-        let others = others.iter().map(|ids| names(ids, length)).collect::<Option<Vec<_>>>()?;
-        let shared = own.iter().filter(|id| others.iter().any(|ids| ids.contains(*id))).count();
-        Some((shared, ends(length), length))
-    };
-    // If the ids of one table are shorter, each may be a prefix of another table's id.
-    let best = (MIN_PREFIX_LENGTH..=longest.min(MAX_PREFIX_LENGTH)).filter_map(candidate).rev();
-    let (shared, _, length) = best.max_by_key(|&(shared, ends, _)| (shared, ends))?;
-    (2 * shared >= own.len()).then_some((length, shared))
 }
 
 /// Escapes a name for use in a regular expression.
@@ -414,9 +411,7 @@ mod tests {
             (0..200).map(|i| format!("{i:0100}{}", end.repeat(2900))).collect()
         };
         let (own, other) = (sequences("A"), sequences("C"));
-        let own: Vec<&str> = own.iter().map(String::as_str).collect();
-        let other: Vec<&str> = other.iter().map(String::as_str).collect();
-        assert_eq!(shared_prefix(&own, &[&other]), None);
+        assert_eq!(id_advice(&own, &other), None);
     }
 
     #[test]

@@ -97,7 +97,7 @@ struct Column {
 }
 
 /// Statistics of all cells.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct CellStyles {
     columns: Vec<Column>,
     /// Whether some number has more or fewer than three digits after the mark, so that the mark does not group.
@@ -112,9 +112,7 @@ pub(crate) struct CellStyles {
 
 impl CellStyles {
     pub(crate) fn new(n_columns: usize) -> Self {
-        let columns = vec![Column::default(); n_columns];
-        let (has_decimals, plain, grouped, first) = (false, None, None, None);
-        Self { columns, has_decimals, plain, grouped, first }
+        Self { columns: vec![Column::default(); n_columns], ..Self::default() }
     }
 
     /// Records a cell that was read as `value`.

@@ -47,7 +47,6 @@ pub struct Catalog {
 
 /// Status of a data set.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum DatasetStatus {
     /// All files exist and have the right checksum.
     Present,

@@ -178,11 +178,6 @@ impl Manifest {
         self.files.iter().find(|file| file.path == path)
     }
 
-    /// Returns the missing rates with published masks, as listed.
-    pub fn mask_rates(&self) -> Vec<f64> {
-        self.masks.iter().map(|masks| masks.rate).collect()
-    }
-
     fn check(&self) -> Result<(), String> {
         ensure!(!self.views.is_empty(), "views = 0: at least one view is needed");
         for file in &self.files {

@@ -54,11 +54,11 @@ pub(crate) fn check(bytes: &[u8], superblock: &Superblock) -> Result<(), String>
         if !seen.insert(address) {
             continue;
         }
-        for Link { name, target } in file.object(file.place(address)?)? {
+        for (name, target) in file.object(file.place(address)?)? {
             let name = if path.is_empty() { name } else { format!("{path}/{name}") };
             match target {
-                Target::Address(address) => open.push((address, name)),
-                Target::Path(kind) => ensure!(
+                Ok(address) => open.push((address, name)),
+                Err(kind) => ensure!(
                     name.split('/').any(|part| IGNORED_GROUPS.contains(&part)),
                     "`{name}` is {kind} link, which is not read: save the file with the data in its place"
                 ),
@@ -68,18 +68,8 @@ pub(crate) fn check(bytes: &[u8], superblock: &Superblock) -> Result<(), String>
     Ok(())
 }
 
-/// A name in a group and its target.
-struct Link {
-    name: String,
-    target: Target,
-}
-
-enum Target {
-    /// Address of the object.
-    Address(u64),
-    /// A path in this or another file, with the kind of link.
-    Path(&'static str),
-}
+/// A name in a group and the address of its object, or the kind of link if it has a path in this or another file.
+type Link = (String, Result<u64, &'static str>);
 
 /// The bytes of the file and how addresses are counted.
 #[derive(Clone, Copy)]
@@ -239,10 +229,9 @@ impl<'a> Bytes<'a> {
                     last = name;
                     // Kind 2 is a link with a path instead of an address.
                     let is_soft = number(entry, 16, 4)? == 2;
-                    let target = Target::Address(number(entry, 8, 8)?);
-                    let target = if is_soft { Target::Path("a soft") } else { target };
-                    children
-                        .push(Link { name: String::from_utf8_lossy(name).into_owned(), target });
+                    let address = number(entry, 8, 8)?;
+                    let target = if is_soft { Err("a soft") } else { Ok(address) };
+                    children.push((String::from_utf8_lossy(name).into_owned(), target));
                 }
             } else {
                 return Err(damaged("a group's index"));
@@ -363,12 +352,12 @@ fn link(body: &[u8]) -> Result<Link, String> {
     let end = (at + width).saturating_add(length);
     let name = body.get(at + width..end).ok_or_else(|| damaged("a link's name"))?;
     let target = match kind {
-        0 => Target::Address(number(body, end, 8)?),
-        1 => Target::Path("a soft"),
-        64 => Target::Path("an external"),
+        0 => Ok(number(body, end, 8)?),
+        1 => Err("a soft"),
+        64 => Err("an external"),
         _ => return Err(damaged("a link of unknown kind")),
     };
-    Ok(Link { name: String::from_utf8_lossy(name).into_owned(), target })
+    Ok((String::from_utf8_lossy(name).into_owned(), target))
 }
 
 /// Returns the little-endian number of `width` bytes (at most eight) at a place.
@@ -411,9 +400,9 @@ mod tests {
     fn links_of_every_kind_have_their_name() {
         let read = |kind: u8| {
             let body = [&[1, 8, kind, 1, b'Z'][..], &[7, 0, 0, 0, 0, 0, 0, 0]].concat();
-            link(&body).map(|Link { name, target }| match target {
-                Target::Address(address) => format!("{name} at {address}"),
-                Target::Path(kind) => format!("{name} is {kind} link"),
+            link(&body).map(|(name, target)| match target {
+                Ok(address) => format!("{name} at {address}"),
+                Err(kind) => format!("{name} is {kind} link"),
             })
         };
         assert_eq!(read(0).unwrap(), "Z at 7");
