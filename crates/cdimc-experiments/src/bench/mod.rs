@@ -69,12 +69,12 @@ impl Measurement {
         self.seconds.iter().skip(skip).copied().fold(f64::INFINITY, f64::min)
     }
 
-    fn cpu(&self) -> Option<String> {
-        self.cpu_seconds.map(|seconds| format!("{seconds:.1}"))
-    }
-
-    fn mib(&self) -> Option<String> {
-        self.peak_memory_bytes.map(|bytes| format!("{:.0}", mebibytes(bytes)))
+    /// Seconds, CPU seconds and MiB.
+    fn cells(&self) -> [String; 3] {
+        let seconds = format!("{:.4}", self.fastest());
+        let cpu = self.cpu_seconds.map(|seconds| format!("{seconds:.1}"));
+        let mib = self.peak_memory_bytes.map(|bytes| format!("{:.0}", mebibytes(bytes)));
+        [seconds, or_dash(cpu), or_dash(mib)]
     }
 }
 
@@ -202,24 +202,18 @@ impl Bench<'_> {
 }
 
 impl Line {
-    fn cells(&self) -> [String; 12] {
+    fn cells(&self) -> Vec<String> {
         let (ours, peer) = (&self.ours, self.peer.as_ref());
-        let (seconds, theirs) = (ours.fastest(), peer.map(Measurement::fastest));
+        let ratio = peer.map(|peer| format!("{:.2}", peer.fastest() / ours.fastest()));
         let agreement = peer.and_then(|peer| agreement(self.task, &ours.values, &peer.values));
-        [
-            self.dataset.clone(),
-            name(self.task),
-            self.n_samples.to_string(),
-            self.missing.to_string(),
-            format!("{seconds:.4}"),
-            or_dash(ours.cpu()),
-            or_dash(ours.mib()),
-            or_dash(theirs.map(|theirs| format!("{theirs:.4}"))),
-            or_dash(peer.and_then(Measurement::cpu)),
-            or_dash(peer.and_then(Measurement::mib)),
-            or_dash(theirs.map(|theirs| format!("{:.2}", theirs / seconds))),
-            or_dash(agreement),
-        ]
+        let [dataset, task] = [self.dataset.clone(), name(self.task)];
+        let mut cells = vec![dataset, task, self.n_samples.to_string(), self.missing.to_string()];
+        cells.extend(ours.cells());
+        cells.extend(
+            peer.map_or_else(|| [(); 3].map(|()| or_dash(None::<f64>)), Measurement::cells),
+        );
+        cells.extend([or_dash(ratio), or_dash(agreement)]);
+        cells
     }
 }
 

@@ -346,13 +346,7 @@ pub(crate) fn text(value: &AttrValue) -> Option<String> {
 }
 
 pub(crate) fn texts(value: &AttrValue) -> Option<Vec<String>> {
-    use AttrValue as A;
-    match value {
-        A::StringArray(values) | A::AsciiStringArray(values) | A::VarLenStringArray(values) => {
-            Some(values.clone())
-        }
-        value => text(value).map(|one| vec![one]),
-    }
+    value.as_strings().map(<[String]>::to_vec).or_else(|| text(value).map(|one| vec![one]))
 }
 
 /// Returns the whole numbers of an attribute if none is negative.

@@ -31,17 +31,9 @@ struct Task {
     seconds: u64,
 }
 
-/// Answer of the child; the values of the tables follow.
-#[derive(Serialize, Deserialize)]
-enum Answer {
-    Tables {
-        headers: Vec<TableHeader>,
-        warnings: Vec<String>,
-        /// The `missing_values` that occur in the file.
-        occurred: Vec<String>,
-    },
-    Problem(String),
-}
+/// Answer of the child: headers of the tables, warnings, and the `missing_values` that occur in the file; or the problem.
+/// The values of the tables follow.
+type Answer = Result<(Vec<TableHeader>, Vec<String>, Vec<String>), String>;
 
 #[derive(Serialize, Deserialize)]
 struct TableHeader {
@@ -116,14 +108,12 @@ fn read_answer(
     source: &ViewSource,
     options: &ReadOptions,
 ) -> std::io::Result<Result<Decoded, String>> {
-    let answer = serde_json::from_slice(&read_framed(&mut stdout, limit.saturating_mul(4))?)?;
-    let (headers, warnings) = match answer {
-        Answer::Tables { headers, warnings, occurred } => {
-            occurred.iter().for_each(|text| options.occurred.add(text));
-            (headers, warnings)
-        }
-        Answer::Problem(problem) => return Ok(Err(problem)),
+    let answer = read_framed(&mut stdout, limit.saturating_mul(4))?;
+    let (headers, warnings, occurred) = match serde_json::from_slice::<Answer>(&answer)? {
+        Ok(found) => found,
+        Err(problem) => return Ok(Err(problem)),
     };
+    occurred.iter().for_each(|text| options.occurred.add(text));
     let budget = Budget::of_file(0, Some(limit.saturating_mul(2)));
     let mut tables = Vec::with_capacity(headers.len());
     for TableHeader { name, ids, labels, features, left_out, shape, n_entries } in headers {
@@ -177,11 +167,13 @@ fn write_answer(
     occurred: Vec<String>,
     mut to: impl Write,
 ) -> std::io::Result<()> {
-    let (answer, values): (_, Vec<Matrix>) = match found {
-        Err(problem) => (Answer::Problem(problem.to_string()), Vec::new()),
+    let mut values: Vec<Matrix> = Vec::new();
+    let answer: Answer = match found {
+        Err(problem) => Err(problem.to_string()),
         Ok(Decoded { tables, warnings }) => {
-            let (headers, values) = tables.into_iter().map(table_header).unzip();
-            (Answer::Tables { headers, warnings, occurred }, values)
+            let headers;
+            (headers, values) = tables.into_iter().map(table_header).unzip();
+            Ok((headers, warnings, occurred))
         }
     };
     write_framed(&mut to, &serde_json::to_vec(&answer)?)?;

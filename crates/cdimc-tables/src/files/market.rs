@@ -201,6 +201,7 @@ mod tests {
             (format!("{real}4294967296 3 1\n"), "4294967296 rows, 3 columns: at most 4294967295"),
             (format!("{real}2 3 18446744073709551615\n"), "no memory holds that"),
             (format!("{real}900 3 1\n1 1 1\n"), "more than 4000 bytes"),
+            (format!("{real}2 900 1\n1 1 1\n"), "more than 4000 bytes"),
             (format!("{real}2 3 900\n1 1 1\n"), "more than 4000 bytes"),
             (format!("{real}2 3 1\n3 1 5\n"), "line 3: row 3: must be one of 1 to 2"),
             (format!("{real}2 3 1\n1 0 5\n"), "line 3: column 0: must be one of 1 to 3"),

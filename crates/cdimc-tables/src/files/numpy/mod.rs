@@ -238,6 +238,10 @@ mod tests {
         assert_eq!(with_ids("a\nb\n").unwrap(), "protein | a b | - | 0 | 1; 2");
         assert_eq!(with_ids("\u{feff}a\nb\n").unwrap(), "protein | a b | - | 0 | 1; 2");
         refused(with_ids("a\n"), "1 ids for 2 rows: one id is needed for each row$");
+        std::fs::remove_file(folder.path().join("protein.ids.txt")).unwrap();
+        std::fs::create_dir(folder.path().join("protein.ids.txt")).unwrap();
+        let found = read(&path, npy(&[1., 2.], &[2, 1], Order::C), "");
+        refused(found, "protein.ids.txt: is not a plain file$");
     }
 
     fn add<T: npyz::AutoSerialize + Copy>(
