@@ -73,12 +73,12 @@ pub fn join(tables: Vec<Table>, strict: bool) -> Result<Joined, JoinError> {
     let mut tables = tables;
     let left_out: Vec<String> = tables.iter_mut().filter_map(leave_out_empty_columns).collect();
     tables.iter().try_for_each(check_varies)?;
-    let id = forgotten_id(&tables);
-    if let Some(id) = id.as_ref().filter(|id| id.differs) {
-        return Err(id.message().into());
-    }
+    let id = match forgotten_id(&tables) {
+        Some((true, message)) => return Err(message.into()),
+        id => id.map(|(_, message)| message),
+    };
     let mut warnings = overlap::warnings(&tables);
-    warnings.extend(id.map(|id| id.message()));
+    warnings.extend(id);
     warnings.extend(left_out);
     warnings.extend(checks::warnings(&tables));
     let joined = assemble(tables, |view, column| column_mean(&view.values, column), strict)?;
@@ -199,7 +199,7 @@ fn check_ids_overlap(tables: &[Table]) -> Result<(), JoinError> {
 
 /// Leaves out columns without a value in any observed row and returns a warning that names them.
 fn leave_out_empty_columns(table: &mut Table) -> Option<String> {
-    let n_observed = (0..table.values.nrows()).filter(|&i| !table.values.is_missing(i)).count();
+    let n_observed = n_observed(table);
     let gaps = table.values.missing_cells();
     let is_empty = |j: &usize| gaps.get(j).is_some_and(|rows| rows.len() == n_observed);
     let (empty, kept): (Vec<usize>, Vec<usize>) =
@@ -219,18 +219,19 @@ fn leave_out_empty_columns(table: &mut Table) -> Option<String> {
     Some(line)
 }
 
+fn n_observed(table: &Table) -> usize {
+    (0..table.values.nrows()).filter(|&i| !table.values.is_missing(i)).count()
+}
+
 /// Checks that the table has a value.
 fn check_measured(table: &Table) -> Result<(), JoinError> {
-    let is_missing = |i: usize| table.values.is_missing(i);
-    ensure!(!(0..table.values.nrows()).all(is_missing), "{}: all values are missing", file(table));
+    ensure!(n_observed(table) > 0, "{}: all values are missing", file(table));
     Ok(())
 }
 
 fn check_varies(table: &Table) -> Result<(), JoinError> {
-    let is_observed = |&i: &usize| !table.values.is_missing(i);
-    let has_one_row = (0..table.values.nrows()).filter(is_observed).nth(1).is_none();
     ensure!(
-        has_one_row || table.values.varies(),
+        n_observed(table) < 2 || table.values.varies(),
         "{}: every column is constant over the observed rows: the view cannot distinguish samples",
         file(table)
     );

@@ -9,28 +9,20 @@ use std::collections::{HashMap, HashSet};
 /// Smallest expected number of equal pairs among random values. Without any such pair, chance is unlikely (below e^-7).
 const MIN_EXPECTED_COLLISIONS: f64 = 7.0;
 
-/// A column of several tables whose values look like ids.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ForgottenId {
-    pub(crate) column: String,
-    pub(crate) files: [String; 2],
-    /// Whether rows with the same number have different values, so that they are different samples.
-    pub(crate) differs: bool,
-}
-
-/// Returns the first column that looks like the ids of two tables, preferring one whose rows differ. Returns `None` if
-/// the tables have ids that are more than row numbers.
+/// Returns the error or warning about the first column that looks like the ids of two tables, preferring one that
+/// differs: rows with the same number have different values, so that they are different samples. Returns whether it
+/// differs, too, and `None` if the tables have ids that are more than row numbers.
 ///
 /// Both tables must have distinct whole numbers in the column, and share some. Measured whole numbers can be distinct
 /// too. But then they are spread so widely that chance repeats none (the birthday problem), and two tables share no
 /// more of them than chance gives. A column that is equal in every row counts only if its values rise or are as dense
 /// as ids.
-pub(crate) fn forgotten_id(tables: &[Table]) -> Option<ForgottenId> {
+pub(crate) fn forgotten_id(tables: &[Table]) -> Option<(bool, String)> {
     let is_nameless = |table: &Table| table.ids.as_ref().is_none_or(|ids| counts_up(ids));
     if !tables.iter().all(is_nameless) {
         return None;
     }
-    let mut found: Option<ForgottenId> = None;
+    let mut found: Option<(bool, String)> = None;
     let mut earlier: HashMap<&str, (&Table, Vec<f64>)> = HashMap::new();
     for table in tables.iter().filter(|table| table.values.nrows() >= MIN_ROWS) {
         for (j, name) in table.features.iter().enumerate() {
@@ -51,9 +43,9 @@ pub(crate) fn forgotten_id(tables: &[Table]) -> Option<ForgottenId> {
             } else {
                 (rises || collisions(&values) >= MIN_EXPECTED_COLLISIONS / 2.0) && !counts
             };
-            if is_id && found.as_ref().is_none_or(|found| differs && !found.differs) {
+            if is_id && found.as_ref().is_none_or(|(earlier, _)| differs && !earlier) {
                 let files = [first, table].map(|table| table.path.display().to_string());
-                found = Some(ForgottenId { column: name.clone(), files, differs });
+                found = Some((differs, message(name, &files, differs)));
             }
         }
     }
@@ -91,22 +83,19 @@ fn range<'a>(values: impl Iterator<Item = &'a f64>) -> f64 {
     high - low + 1.0
 }
 
-impl ForgottenId {
-    pub(crate) fn message(&self) -> String {
-        let Self { column, files: [first, second], differs } = self;
-        let advice = format!(
-            "name it with --id '{column}', or leave it out with --drop '{column}' if it is a measurement"
-        );
-        if *differs {
-            format!(
-                "rows of {first} and {second} would be joined by their number, but column `{column}` looks like an id and \
-                 differs in the same rows: {advice}"
-            )
-        } else {
-            format!(
-                "column `{column}` of {first} and {second} is clustered on, but looks like an id: {advice}"
-            )
-        }
+fn message(column: &str, [first, second]: &[String; 2], differs: bool) -> String {
+    let advice = format!(
+        "name it with --id '{column}', or leave it out with --drop '{column}' if it is a measurement"
+    );
+    if differs {
+        format!(
+            "rows of {first} and {second} would be joined by their number, but column `{column}` looks like an id and \
+             differs in the same rows: {advice}"
+        )
+    } else {
+        format!(
+            "column `{column}` of {first} and {second} is clustered on, but looks like an id: {advice}"
+        )
     }
 }
 
@@ -115,7 +104,7 @@ mod tests {
     use super::super::tests::table;
     use super::*;
 
-    fn found(one: &dyn Fn(usize) -> f64, other: &dyn Fn(usize) -> f64) -> Option<ForgottenId> {
+    fn found(one: &dyn Fn(usize) -> f64, other: &dyn Fn(usize) -> f64) -> Option<(bool, String)> {
         let noise = |i: usize| (i * 7 % 11) as f64 / 3.0;
         forgotten_id(&[
             table("a", None, &[("number", one), ("x", &noise)]),
@@ -125,12 +114,9 @@ mod tests {
 
     #[test]
     fn numbers_that_are_dense_or_shared_more_than_by_chance_are_ids() {
-        let dense = found(&|i| (1009 + i) as f64, &|i| (1001 + i) as f64).unwrap();
-        assert!(dense.differs);
-        assert!(
-            dense.message().contains("`number` looks like an id")
-                && dense.message().contains("--id 'number'")
-        );
+        let (differs, line) = found(&|i| (1009 + i) as f64, &|i| (1001 + i) as f64).unwrap();
+        assert!(differs && line.contains("`number` looks like an id"), "{line}");
+        assert!(line.contains("--id 'number'"), "{line}");
         // A pandas index of row numbers does not name samples.
         let index = |name: fn(usize) -> String| {
             let patient = |first: usize| move |i: usize| (first + i) as f64;
@@ -139,15 +125,16 @@ mod tests {
             };
             forgotten_id(&[of("a", 1009), of("b", 1001)])
         };
-        assert!(index(|i| i.to_string()).is_some_and(|found| found.differs));
+        assert!(index(|i| i.to_string()).is_some_and(|(differs, _)| differs));
         assert_eq!(index(|i| format!("s{i}")), None);
         let sparse = |i: usize| (1_000_000 + i * i * 977 % 900_001) as f64;
-        assert!(found(&sparse, &|i| sparse(i + 12)).is_some_and(|found| found.differs));
+        assert!(found(&sparse, &|i| sparse(i + 12)).is_some_and(|(differs, _)| differs));
         // In the same order rows are joined correctly, but the numbers would be clustered on.
-        let same = found(&|i| (1001 + 3 * i) as f64, &|i| (1001 + 3 * i) as f64).unwrap();
-        assert!(!same.differs && same.message().contains("is clustered on"));
+        let (differs, line) =
+            found(&|i| (1001 + 3 * i) as f64, &|i| (1001 + 3 * i) as f64).unwrap();
+        assert!(!differs && line.contains("is clustered on"), "{line}");
         let shuffled = |i: usize| (1001 + i * 7 % 30) as f64;
-        assert!(found(&shuffled, &shuffled).is_some_and(|found| !found.differs));
+        assert!(found(&shuffled, &shuffled).is_some_and(|(differs, _)| !differs));
     }
 
     #[test]

@@ -98,11 +98,8 @@ macro_rules! numbers {
 }
 
 impl<'a> Cursor<'a> {
-    fn inside<'b>(self, bytes: &'b [u8]) -> Cursor<'b>
-    where
-        'a: 'b,
-    {
-        Cursor { bytes, little_endian: self.little_endian, budget: self.budget }
+    fn inside(self, bytes: &'a [u8]) -> Self {
+        Self { bytes, ..self }
     }
 
     /// Decompresses an element, after checking the length in its tag.
@@ -174,9 +171,7 @@ impl<'a> Cursor<'a> {
             return Ok((String::new(), empty));
         }
         let (_, flags) = self.element()?;
-        let Some(flags) = flags.get(..4) else {
-            return Err("damaged: an array without flags".to_owned());
-        };
+        ensure!(flags.len() >= 4, "damaged: an array without flags");
         let flags = self.inside(flags).u32()?;
         let (class, complex) = (flags & 0xff, flags & 0x0800 != 0);
         // An opaque object has no dimensions.
