@@ -40,8 +40,8 @@ SHARED = ("n_clusters", "n_clusters_range", "strict", "random_state", "n_jobs")
 Found = TypeVar("Found", "_cdimc.Prediction", "_cdimc.Imputation")
 
 #: Columns of the engine's tables that hold text, and that hold counts.
-WORDS = {"id", "column", "test", "effect", "clusters", "note", "view"}
-COUNTS = {"n", "cluster", "other", "at_risk", "events", "censored", "n_inside", "n_outside"}
+WORDS = {"id", "column", "test", "effect", "clusters", "note", "view", "kind", "ranges_of"}
+COUNTS = {"n", "cluster", "other_cluster", "at_risk", "events", "censored", "n_inside", "n_outside"}
 
 
 def columns_of(table: tuple[list[str], list[list[str]]]) -> dict[str, NDArray[Any]]:
@@ -238,9 +238,9 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         DataFrame
-            Rows as in the command's ``explanations.csv``: the log odds of the ``cluster`` against the ``other``, their
-            parts by view and by column with the value and the quartiles of both clusters, and the missing views with
-            the fraction of the doubt that each would remove.
+            Rows as in the command's ``explanations.csv``: the log odds of the ``cluster`` against the
+            ``other_cluster``, their parts by view and by column with the value, and quartiles and means of both clusters,
+            and the missing views with the fraction of the doubt that each would remove.
         """
         import pandas as pd
 

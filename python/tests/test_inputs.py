@@ -326,8 +326,8 @@ def test_reasons_add_up_to_the_log_odds_of_the_probabilities(frames, quick):
     found = model.explain(frames, names[:2])
     assert list(found["id"].unique()) == list(names[:2])
     for name, rows in found.groupby("id"):
-        parts = rows[(rows["column"] == "") & rows["log_odds"].notna()]
-        total, cluster, other = parts.iloc[0][["log_odds", "cluster", "other"]]
+        parts = rows[rows["kind"].isin(["total", "cluster sizes", "view"])]
+        total, cluster, other = parts.iloc[0][["log_odds", "cluster", "other_cluster"]]
         assert parts["log_odds"].iloc[1:].sum() == pytest.approx(total, abs=1e-9)
         p = probabilities[name]
         assert total == pytest.approx(np.log(p[cluster] / p[other]), abs=1e-6)

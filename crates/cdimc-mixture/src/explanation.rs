@@ -8,7 +8,8 @@
 //!
 //! with the exponent e of the calibration. With D, the squared Mahalanobis distance, and F(D) = ½ (ν + q) log(1 + D / ν), the
 //! part of a view is `c_a - c_b - w (D_a - D_b)`, where w is the secant slope of F between the two distances. Their difference is a
-//! quadratic function of the coordinates z. Between an average row m and the row z it changes by `(z - m)ᵀ h` with
+//! quadratic function of the coordinates z. Between the row m halfway between the clusters' means
+//! and the row z it changes by `(z - m)ᵀ h` with
 //! `h = A (z + m - 2 μ_a) - B (z + m - 2 μ_b)` and the inverse scatters A and B. `z - m` is a sum over the columns, so each
 //! column has its share, and the parts add up.
 
@@ -18,7 +19,7 @@ use crate::fitted::{FittedMixture, MixtureModel};
 use crate::model::components::Components;
 use cdimc_core::{ClusterError, Model};
 use cdimc_data::{Matrix, MultiView};
-use ndarray::Array2;
+use ndarray::Axis;
 
 /// Third quartile of the standard normal distribution.
 const NORMAL_QUARTILE: f64 = 0.674;
@@ -57,16 +58,16 @@ impl Explanation {
 pub struct ViewReasons {
     /// View of the model.
     pub view: usize,
-    /// Part of a sample whose values are the column means.
-    pub average: f64,
-    /// Part of each column, through the difference of its value from the mean, `(n_features)`.
+    /// Part of a sample whose values are halfway between the means of the two clusters.
+    pub halfway: f64,
+    /// Part of each column, through the difference of its value from halfway, `(n_features)`.
     pub columns: Vec<f64>,
 }
 
 impl ViewReasons {
     /// Returns the part of the view.
     pub fn log_odds(&self) -> f64 {
-        self.average + self.columns.iter().sum::<f64>()
+        self.halfway + self.columns.iter().sum::<f64>()
     }
 }
 
@@ -98,7 +99,6 @@ impl FittedMixture {
         if model.n_clusters() < 2 {
             return Err(ClusterError::Model("clusters = 1: an explanation needs two".into()));
         }
-        let means: Vec<Matrix> = model.columns.iter().map(|c| row_of(&c.all)).collect();
         let explain = |(&i, rows): (&usize, Vec<Option<Vec<f64>>>)| {
             let probabilities = model.probabilities(&rows);
             let cluster = largest(&probabilities, None);
@@ -107,8 +107,7 @@ impl FittedMixture {
             let reasons = |(given, &view): (usize, &usize)| {
                 let z = rows[view].as_ref()?;
                 let x = data.matrix(given);
-                let rows = [(x, i), (&means[view], 0)];
-                Some(model.reasons(view, z, rows, [cluster, other]))
+                Some(model.reasons(view, z, (x, i), [cluster, other]))
             };
             let views = views.iter().enumerate().filter_map(reasons).collect();
             let sizes = model.exponent * sizes;
@@ -166,20 +165,22 @@ impl MixtureModel {
         posterior(&logs)
     }
 
-    /// Returns the part of view `view` for the row `z`; `rows` are the sample's row and the row of column means.
+    /// Returns the part of view `view` for the row `z`, which is row `i` of `x`, in the log odds of cluster `a` against `b`.
     fn reasons(
         &self,
         view: usize,
         z: &[f64],
-        [(x, i), mean]: [(&Matrix, usize); 2],
+        (x, i): (&Matrix, usize),
         [a, b]: [usize; 2],
     ) -> ViewReasons {
         let (components, nu) = (&self.mixture.views[view], self.mixture.nu);
         let projection = &self.projections[view];
         let total =
             self.exponent * (log_density(components, a, z, nu) - log_density(components, b, z, nu));
-        let (row, mean) = (projection.column_parts(x, i), projection.column_parts(mean.0, mean.1));
-        let difference: Vec<f64> = row.iter().zip(&mean).map(|(x, m)| x - m).collect();
+        let [first, second] = [a, b].map(|c| self.columns[view].shrunk.row(c));
+        let halfway = Matrix::from(((&first + &second) / 2.0).insert_axis(Axis(0)));
+        let [row, halfway] = [(x, i), (&halfway, 0)].map(|(x, i)| projection.column_parts(x, i));
+        let difference: Vec<f64> = row.iter().zip(&halfway).map(|(x, m)| x - m).collect();
         let back = projection.in_coordinates(&difference);
         // z + m, for m = z - (z - m).
         let sum: Vec<f64> = z.iter().zip(&back).map(|(z, d)| 2.0 * z - d).collect();
@@ -189,8 +190,8 @@ impl MixtureModel {
         let slope = self.exponent * secant(d_a, d_b, nu, components.width as f64);
         let u = projection.to_columns(&h);
         let columns: Vec<f64> = difference.iter().zip(&u).map(|(y, u)| -slope * y * u).collect();
-        let average = total - columns.iter().sum::<f64>();
-        ViewReasons { view, average, columns }
+        let halfway = total - columns.iter().sum::<f64>();
+        ViewReasons { view, halfway, columns }
     }
 }
 
@@ -282,16 +283,13 @@ pub(crate) fn entropy(probabilities: &[f64]) -> f64 {
     probabilities.iter().filter(|&&p| p > 0.0).map(|p| -p * p.ln()).sum()
 }
 
-fn row_of(values: &[f64]) -> Matrix {
-    Array2::from_shape_fn((1, values.len()), |(_, j)| values[j]).into()
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
     use crate::{Coordinates, TMixture};
     use cdimc_core::{Clusterer, Silent};
     use cdimc_data::{MissingPattern, Seed, SyntheticViews};
+    use ndarray::{Array1, Array2};
 
     /// Mixture of overlapping clusters, and its data, with 30 % of each view missing.
     pub(crate) fn fitted(coordinates: Coordinates) -> (MixtureModel, MultiView) {
@@ -346,18 +344,22 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn an_average_row_has_no_part_in_its_columns_and_a_marker_the_largest() {
+    fn a_row_halfway_between_the_clusters_has_no_part_in_its_columns() {
         let (model, data) = fitted(Coordinates::Standard);
-        let means = row_of(&model.columns[0].all);
-        let average = MultiView::from_nan_rows(vec![means.dense().clone()]).unwrap();
-        let reasons = explained(&model, &average, &[0]).remove(0);
-        assert!(reasons.views[0].columns.iter().all(|part| part.abs() < 1e-9));
+        let shrunk = &model.columns[0].shrunk;
+        let halfway = (&shrunk.row(0) + &shrunk.row(1)) / 2.0;
+        let parts = |row: Array1<f64>| {
+            let row = row.insert_axis(Axis(0));
+            let data = MultiView::from_nan_rows(vec![row.clone()]).unwrap();
+            let fitted = model.clone().with_samples(&data, &[0]).unwrap();
+            let z = fitted.observations.select(&[0]).sample_rows().remove(0)[0].clone().unwrap();
+            model.reasons(0, &z, (&row.into(), 0), [0, 1]).columns
+        };
+        assert!(parts(halfway.clone()).iter().all(|part| part.abs() < 1e-9));
         // Moving one column changes the part of that column alone, apart from the slope.
-        let mut moved = means.dense().clone();
-        moved[[0, 1]] += 5.0 * model.columns[0].sds[1];
-        let moved = MultiView::from_nan_rows(vec![moved]).unwrap();
-        let reasons = explained(&model, &moved, &[0]).remove(0);
-        let columns = &reasons.views[0].columns;
+        let mut moved = halfway;
+        moved[1] += 5.0 * model.columns[0].sds[1];
+        let columns = parts(moved);
         assert!(columns[1] != 0.0 && (0..columns.len()).all(|j| j == 1 || columns[j].abs() < 1e-9));
         assert!(data.n_views() > 1);
     }

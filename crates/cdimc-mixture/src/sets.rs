@@ -60,7 +60,10 @@ impl Hiding<'_> {
             let hidden: Vec<(usize, Vec<usize>)> =
                 known.iter().filter_map(with_kept_views).collect();
             let folds = hidden.chunks(hidden.len().div_ceil(FOLDS).max(1));
-            quantile(folds.flat_map(|fold| self.scores(&part, fold, views)).collect(), coverage)
+            let scores = folds.flat_map(|fold| self.scores(&part, fold, views)).collect();
+            // At least the clusters that have this probability together: where most samples are sure, their first cluster
+            // alone keeps the promise on average, but not for the others.
+            quantile(scores, coverage).map(|limit| limit.max(coverage))
         };
         let mut limits = (1..most).map(limit).collect::<Option<Vec<f64>>>()?;
         limits.resize(n_views - 1, *limits.last()?);
@@ -196,9 +199,15 @@ mod tests {
         assert!(by_all.sets.unwrap().iter().zip(&by_all.labels).all(|(set, c)| set == &[*c]));
         let (sets, labels) = (fitted.clustering.sets.unwrap(), fitted.clustering.labels);
         assert!(sets.iter().zip(&labels).all(|(set, c)| set.contains(c)));
-        for n_measured in 1..n_views {
-            let samples: Vec<usize> =
-                (0..n).filter(|&i| data.mask().n_views_of(i) == n_measured).collect();
+        let confidence = fitted.clustering.confidence.unwrap();
+        for n_measured in 0..n_views {
+            let n_views_of = |i: usize| data.mask().n_views_of(i);
+            // Zero stands for the unsure samples.
+            let is_of = |&i: &usize| match n_measured {
+                0 => n_views_of(i) < n_views && confidence[i] < TMixture::default().coverage,
+                _ => n_views_of(i) == n_measured,
+            };
+            let samples: Vec<usize> = (0..n).filter(is_of).collect();
             let covered = samples.iter().filter(|&&i| sets[i].contains(&by_all.labels[i])).count();
             let share = covered as f64 / samples.len() as f64;
             assert!(share > 0.86, "{n_measured} views: {share}");

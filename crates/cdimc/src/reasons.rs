@@ -39,6 +39,10 @@ pub struct Reasons {
     pub parts: Vec<(String, f64)>,
     /// Columns with the largest parts for and against the cluster, by log odds.
     pub columns: Vec<ColumnReason>,
+    /// Number of the other columns, and their part.
+    pub others: (usize, f64),
+    /// Part of the views of a sample whose values are all halfway between the means of the two clusters.
+    pub halfway: f64,
     /// Entropy of the probabilities in nats.
     pub doubt: f64,
     /// Missing views, the most informative first.
@@ -111,6 +115,10 @@ impl NamedModel {
                     .iter()
                     .map(|reasons| (self.views[reasons.view].name.clone(), reasons.log_odds())),
             );
+            let columns = self.columns(mixture, explanation, (joined, which, sample));
+            let n_columns: usize = explanation.views.iter().map(|view| view.columns.len()).sum();
+            let of_columns: f64 = explanation.views.iter().flat_map(|view| &view.columns).sum();
+            let listed: f64 = columns.iter().map(|column| column.log_odds).sum();
             Reasons {
                 id: joined.ids[sample].clone(),
                 cluster: explanation.cluster,
@@ -122,7 +130,9 @@ impl NamedModel {
                     .and_then(|sets| Some((sets[sample].clone(), mixture.coverage()?))),
                 log_odds: explanation.log_odds(),
                 parts,
-                columns: self.columns(mixture, explanation, (joined, which, sample)),
+                others: (n_columns - columns.len(), of_columns - listed),
+                halfway: explanation.views.iter().map(|view| view.halfway).sum(),
+                columns,
                 doubt: explanation.entropy(),
                 next: self.measurements(explanation.entropy(), next),
                 similar: if ids.is_empty() {
@@ -135,26 +145,31 @@ impl NamedModel {
         Ok(reasons.collect())
     }
 
-    /// Returns the columns with the largest parts.
+    /// Returns the columns with the largest parts, among them the first of every view.
     fn columns(
         &self,
         model: &MixtureModel,
         explanation: &Explanation,
         (joined, which, sample): (&Joined, &[usize], usize),
     ) -> Vec<ColumnReason> {
-        let mut all: Vec<(f64, usize, usize)> = Vec::new();
+        // Whether it is the first of its view, its part, view and column.
+        let mut all: Vec<(bool, f64, usize, usize)> = Vec::new();
         for reasons in &explanation.views {
+            let sign = reasons.log_odds().signum();
             let columns = reasons.columns.iter().enumerate();
-            all.extend(columns.map(|(column, &part)| (part, reasons.view, column)));
+            let mut of_view: Vec<_> =
+                columns.map(|(column, &part)| (false, part, reasons.view, column)).collect();
+            of_view.sort_by(|a, b| (sign * b.1).total_cmp(&(sign * a.1)));
+            of_view.iter_mut().take(1).for_each(|first| first.0 = true);
+            all.append(&mut of_view);
         }
-        let largest = all.iter().fold(0.0_f64, |most, (part, ..)| most.max(part.abs()));
-        all.retain(|(part, ..)| part.abs() > MIN_SHARE * largest);
-        all.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let n_for = all.iter().take_while(|(part, ..)| *part > 0.0).count();
-        let (most_for, against) = all.split_at(n_for);
-        let last = against.len().saturating_sub(N_COLUMNS);
-        let listed = most_for.iter().take(N_COLUMNS).chain(&against[last..]);
-        let reason = |&(log_odds, view, column): &(f64, usize, usize)| {
+        let largest = all.iter().fold(0.0_f64, |most, (_, part, ..)| most.max(part.abs()));
+        all.retain(|(_, part, ..)| part.abs() > MIN_SHARE * largest);
+        all.sort_by(|a, b| b.0.cmp(&a.0).then(b.1.abs().total_cmp(&a.1.abs())));
+        let (most_for, against): (Vec<_>, Vec<_>) =
+            all.into_iter().partition(|column| column.1 > 0.0);
+        let listed = most_for.iter().take(N_COLUMNS).chain(against.iter().take(N_COLUMNS));
+        let reason = |&(_, log_odds, view, column): &(bool, f64, usize, usize)| {
             let given = which.iter().position(|&v| v == view);
             let clusters = [explanation.cluster, explanation.other];
             ColumnReason {
@@ -166,7 +181,9 @@ impl NamedModel {
                 log_odds,
             }
         };
-        listed.map(reason).collect()
+        let mut listed: Vec<ColumnReason> = listed.map(reason).collect();
+        listed.sort_by(|a, b| b.log_odds.total_cmp(&a.log_odds));
+        listed
     }
 
     fn measurements(&self, doubt: f64, next: &[NextView]) -> Vec<NextMeasurement> {
@@ -202,7 +219,8 @@ fn similar(predicted: &Clustering, joined: &Joined, sample: usize) -> Vec<(Strin
         let pairs = embedding.row(i).into_iter().zip(embedding.row(sample));
         pairs.map(|(a, b)| (a - b).powi(2)).sum::<f64>()
     };
-    let typical = |&i: &usize| i != sample && confidence[i] >= TYPICAL_CONFIDENCE;
+    let has_one = |i: usize| predicted.sets.as_ref().is_none_or(|sets| sets[i].len() == 1);
+    let typical = |&i: &usize| i != sample && confidence[i] >= TYPICAL_CONFIDENCE && has_one(i);
     let mut near: Vec<(f64, usize)> =
         (0..predicted.labels.len()).filter(typical).map(|i| (distance(i), i)).collect();
     near.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -228,8 +246,10 @@ impl ColumnReason {
     }
 }
 
-/// Name of [`Reasons::unlisted`].
-pub(crate) const UNLISTED: &str = "all other columns, and an average sample";
+/// Returns log odds with two digits and their sign; without a sign if they round to zero.
+pub(crate) fn signed(log_odds: f64) -> String {
+    if log_odds.abs() < 0.005 { "0.00".into() } else { format!("{log_odds:+.2}") }
+}
 
 impl Reasons {
     /// Returns which cluster the sample is in, and how sure that is.
@@ -245,8 +265,7 @@ impl Reasons {
     pub fn certainty(&self) -> String {
         match &self.set {
             Some((set, coverage)) if !self.next.is_empty() => format!(
-                "With all views it would be in cluster {}: right for about {} % of the samples with as many views, for unsure \
-                 ones less often.",
+                "With all views it would be in cluster {}. This is right for {} % or more of the samples with as many views.",
                 set_text(set.iter()),
                 100.0 * coverage
             ),
@@ -258,9 +277,13 @@ impl Reasons {
     pub fn odds(&self) -> String {
         let Self { cluster, other, log_odds, .. } = self;
         let times = log_odds.exp();
-        let times = if times < 1000.0 { format!("{times:.1}") } else { format!("{times:.0e}") };
+        let times = match times {
+            ..10.0 => format!("{times:.1}"),
+            ..1000.0 => format!("{times:.0}"),
+            _ => format!("{times:.0e}"),
+        };
         format!(
-            "Cluster {cluster} is {times} times as probable as cluster {other}: log odds {log_odds:+.2}, the sum of these parts:"
+            "Cluster {cluster} is {times} times as probable as cluster {other}. The log odds, {log_odds:+.2}, are the sum of these parts:"
         )
     }
 
@@ -272,7 +295,7 @@ impl Reasons {
                 "The cluster is hardly in doubt: a missing view would add little.".into()
             }
             Some(best) => format!(
-                "Measure {} next: on average it removes {:.0} % of the doubt, and at least half of it with probability {:.2}.",
+                "Measure {} next. On average it removes {:.0} % of the doubt; the probability that it removes half or more is {:.2}.",
                 best.view,
                 100.0 * best.removed,
                 best.p_resolved
@@ -280,18 +303,20 @@ impl Reasons {
         }
     }
 
-    /// Returns the part of all columns that are not listed, and of an average sample.
-    pub fn unlisted(&self) -> f64 {
-        let listed: f64 = self.columns.iter().map(|column| column.log_odds).sum();
-        let views: f64 = self.parts.iter().skip(1).map(|(_, part)| part).sum();
-        views - listed
+    /// Returns the parts of the views that no listed column has, with their names.
+    pub fn rest(&self) -> [(f64, String); 2] {
+        let (n, others) = self.others;
+        [
+            (others, format!("the other {n} columns together")),
+            (self.halfway, "a sample halfway between the two clusters".into()),
+        ]
     }
 
     /// Returns a sentence on ranges that begin with "about"; empty if there are none.
     pub fn on_ranges(&self) -> &'static str {
         let mut typical = self.columns.iter().flat_map(|column| column.typical);
         if typical.any(|range| !range.is_measured) {
-            "A range that begins with \"about\" is the model's: it has fewer than 8 training samples of the cluster with this view."
+            "\"about\" marks an estimate of the model: fewer than 8 samples of the cluster have this view."
         } else {
             ""
         }
@@ -315,18 +340,18 @@ impl Reasons {
         let width = self.parts.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
         // Writing to a string cannot fail, here and below.
         for (name, part) in &self.parts {
-            let _ = writeln!(text, "  {name:width$}  {part:+.2}");
+            let _ = writeln!(text, "  {name:width$}  {}", signed(*part));
         }
         for is_for in [true, false] {
             let columns: Vec<&ColumnReason> = self.columns_for(is_for).collect();
             if columns.is_empty() {
                 continue;
             }
-            let word = if is_for { "for" } else { "against" };
             let Self { cluster, other, .. } = self;
+            let favored = if is_for { cluster } else { other };
             let _ = writeln!(
                 text,
-                "\nColumns {word} cluster {cluster}: value (middle half of cluster {cluster} | of {other}):"
+                "\nColumns that favor cluster {favored}: value (typical of cluster {cluster} | of {other}):"
             );
             for column in columns {
                 let [own, other] = column.ranges();
@@ -336,7 +361,10 @@ impl Reasons {
                     writeln!(text, "  {log_odds:+.2}  {view} {column}: {value} ({own} | {other})");
             }
         }
-        let _ = writeln!(text, "\n  {:+.2}  {UNLISTED}", self.unlisted());
+        text.push('\n');
+        for (part, name) in self.rest() {
+            let _ = writeln!(text, "  {:5}  {name}", signed(part));
+        }
         if !self.on_ranges().is_empty() {
             let _ = writeln!(text, "\n{}", self.on_ranges());
         }
@@ -348,10 +376,11 @@ impl Reasons {
     }
 
     /// Header of [`Reasons::rows`].
-    pub const HEADER: [&str; 14] = [
+    pub const HEADER: [&str; 17] = [
         "id",
         "cluster",
-        "other",
+        "other_cluster",
+        "kind",
         "view",
         "column",
         "log_odds",
@@ -362,29 +391,47 @@ impl Reasons {
         "other_q1",
         "other_q3",
         "other_mean",
+        "ranges_of",
         "doubt_removed",
+        "p_half_removed",
     ];
 
-    /// Returns the parts as rows of a table: the sum, the parts of sizes and views, listed columns, and missing views
-    /// with the share of the doubt that each would remove.
+    /// Returns the reasons as rows of a table. The parts of sizes and views add up to the total; the parts of columns, other
+    /// columns and halfway add up to those of the views.
     pub fn rows(&self) -> Vec<Vec<String>> {
-        let row = |view: &str, column: &str, numbers: [Option<f64>; 9]| {
-            let [id, view, column] = [&self.id, view, column].map(str::to_owned);
-            let mut row = vec![id, self.cluster.to_string(), self.other.to_string(), view, column];
-            row.extend(numbers.map(|x| x.map_or_else(String::new, |x| x.to_string())));
+        let row = |kind: &str, [view, column]: [&str; 2], cells: Vec<String>| {
+            let [cluster, other] = [self.cluster, self.other].map(|c| c.to_string());
+            let [kind, view, column] = [kind, view, column].map(str::to_owned);
+            let mut row = vec![self.id.clone(), cluster, other, kind, view, column];
+            row.extend(cells);
+            row.resize(Self::HEADER.len(), String::new());
             row
         };
-        let only = |at: usize, value: f64| std::array::from_fn(|i| (i == at).then_some(value));
-        let mut rows = vec![row("", "", only(0, self.log_odds))];
-        rows.extend(self.parts.iter().map(|(name, nats)| row(name, "", only(0, *nats))));
-        rows.extend(self.columns.iter().map(|column| {
-            let mut numbers = vec![column.log_odds, column.value];
+        let part =
+            |kind: &str, view: &str, part: f64| row(kind, [view, ""], vec![part.to_string()]);
+        let mut rows = vec![part("total", "", self.log_odds)];
+        for (i, (name, log_odds)) in self.parts.iter().enumerate() {
+            rows.push(match i {
+                0 => part(name, "", *log_odds),
+                _ => part("view", name, *log_odds),
+            });
+        }
+        for column in &self.columns {
+            let mut cells = vec![column.log_odds.to_string(), column.value.to_string()];
             for TypicalRange { quartiles, mean, .. } in column.typical {
-                numbers.extend([quartiles[0], quartiles[1], mean]);
+                cells.extend([quartiles[0], quartiles[1], mean].map(|x| x.to_string()));
             }
-            row(&column.view, &column.column, std::array::from_fn(|i| numbers.get(i).copied()))
-        }));
-        rows.extend(self.next.iter().map(|next| row(&next.view, "", only(8, next.removed))));
+            let is_measured = column.typical.iter().all(|typical| typical.is_measured);
+            cells.push(if is_measured { "samples" } else { "model" }.into());
+            rows.push(row("column", [&column.view, &column.column], cells));
+        }
+        rows.push(part("other columns", "", self.others.1));
+        rows.push(part("halfway", "", self.halfway));
+        for next in &self.next {
+            let mut cells = vec![String::new(); 9];
+            cells.extend([next.removed, next.p_resolved].map(|x| x.to_string()));
+            rows.push(row("missing view", [&next.view, ""], cells));
+        }
         rows
     }
 }

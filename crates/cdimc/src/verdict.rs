@@ -27,7 +27,7 @@ pub enum Trust {
     Sound,
     /// A check raised a doubt.
     Care,
-    /// The clusters are chance, or follow missing data.
+    /// The clusters are chance or follow missing data, or no check supports them.
     None,
 }
 
@@ -74,15 +74,21 @@ impl Verdict {
         }
         let mut tests =
             markers.clusters.iter().flatten().flatten().filter_map(|marker| marker.test);
-        if markers.untested.is_none() && !tests.any(|test| rounded(test.q) <= LARGEST_Q) {
+        let no_marker =
+            markers.untested.is_none() && !tests.any(|test| rounded(test.q) <= LARGEST_Q);
+        if no_marker {
             doubts.push(format!(
                 "No column describes a cluster reliably: none has a q of at most {LARGEST_Q}."
             ));
         }
         let n_reasons = faults().count() + doubts.len();
         let all_dissolved = !jaccard.is_empty() && jaccard.iter().all(|&x| x < DISSOLVED);
-        let is_useless =
-            all_dissolved || is_warned(Sign::NoSharedStructure) || is_warned(Sign::MissingPattern);
+        let nothing_supports =
+            is_warned(Sign::NoSupport) && no_marker && 2 * stable < jaccard.len();
+        let is_useless = all_dissolved
+            || nothing_supports
+            || is_warned(Sign::NoSharedStructure)
+            || is_warned(Sign::MissingPattern);
         let trust = match n_reasons {
             _ if is_useless => Trust::None,
             0 => Trust::Sound,
@@ -97,7 +103,7 @@ impl Verdict {
         let what = match self.trust {
             Trust::Sound => {
                 let unsure = format!(
-                    "The cluster of {} % of the samples is unsure (probability below {SURE}).",
+                    "{} % of the samples are unsure (probability below {SURE}).",
                     self.unsure
                 );
                 let mut sentences = vec![SOUND.to_owned()];

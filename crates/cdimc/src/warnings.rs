@@ -70,6 +70,8 @@ pub enum Sign {
     FarSample,
     /// A view that is unrelated to the other views, given these clusters.
     UnrelatedView,
+    /// No view supports the clusters of the others.
+    NoSupport,
     /// A view that shares the clusters, but has more variation of its own.
     OwnVariation,
     /// Rows of zeros that count as missing.
@@ -124,12 +126,14 @@ impl Sign {
                  view out if it was measured wrongly."
             }
             Self::UnrelatedView => {
-                "Its ids may be mixed up, or it measures something else; cluster without it and compare. If no view \
-                 shares anything, the clusters come from one view alone, or from chance."
+                "Its ids may be mixed up, or it measures something else. Cluster without it and compare."
+            }
+            Self::NoSupport => {
+                "They come from one view alone, or from chance. The ids of the tables may be mixed up, too."
             }
             Self::OwnVariation => {
-                "The clusters do not depend on this variation. A batch, the purity of a sample or its depth vary like this; consider \
-                 this before you cluster the view alone."
+                "The clusters do not depend on this variation, which no other view shares. A batch, or the purity or depth of the \
+                 samples, can cause it."
             }
             Self::TooFewSamples => {
                 "This is no evidence for or against the clusters. A test needs more samples with this view and another one."
@@ -434,8 +438,8 @@ fn sharing(found: &[Option<ViewSharing>], names: &[String]) -> Vec<Warning> {
     let alone = || known.iter().filter(|(_, of)| !shares(of) && !is_open(of) && !is_overfit(of));
     // If no view shares anything, this is one finding.
     if known.len() > 1 && alone().count() == known.len() {
-        let text = "these clusters have no support by more than one view: the views share nothing that the clusters explain".to_owned();
-        return vec![Warning { sign: Sign::UnrelatedView, text }];
+        let text = "no two views agree on these clusters".to_owned();
+        return vec![Warning { sign: Sign::NoSupport, text }];
     }
     let unrelated = alone().map(|&(v, of)| Warning {
         sign: Sign::UnrelatedView,
@@ -456,9 +460,9 @@ fn sharing(found: &[Option<ViewSharing>], names: &[String]) -> Vec<Warning> {
     let by_itself = beside.map(|&(v, of)| Warning {
         sign: Sign::OwnVariation,
         text: format!(
-            "view `{}` has much variation that no other view shares: {:.1} times as much as between the clusters; through the \
-             clusters it shares {:.2} nats per sample with the other views",
-            names[v], of.own_variation, of.shared_information
+            "clusters of view `{}` alone would differ from these: its own variation is {:.1} times its variation between the \
+             clusters",
+            names[v], of.own_variation
         ),
     });
     unrelated.chain(open).chain(by_itself).collect()

@@ -102,9 +102,9 @@ probabilities <- function(object, ...) stats::predict(object, ..., type = "proba
 #' @param samples Names of the samples to explain; by default all.
 #' @param seed,strict,threads Same as for [tmixture()].
 #' @param ... Ignored.
-#' @return A data frame. For each sample: the log odds of its `cluster` against the `other`; their parts by view, which
-#'   add up; the columns with the largest parts, with the value and the quartiles of both clusters; and the missing views
-#'   with the fraction of the doubt that each would remove (`doubt_removed`).
+#' @return A data frame. For each sample: the log odds of its `cluster` against the `other_cluster`; their parts by view,
+#'   which add up; the columns with the largest parts, with the value, and quartiles and means of both clusters; and the missing
+#'   views with the fraction of the doubt that each would remove (`doubt_removed`).
 #' @examples
 #' made <- simulate_views(90, 3, seed = 1)
 #' views <- hide_views(made$views, missing_mask("per-view:0.2", 90, 3, seed = 1))
@@ -124,9 +124,10 @@ explain.cdimc <- function(object, x, samples = NULL, seed = 0, strict = FALSE,
   )
   found <- as.data.frame(result_of(start), stringsAsFactors = FALSE)
   # Names stay text, even "0001" or "NA".
-  numbers <- setdiff(names(found), c("id", "view", "column"))
+  numbers <- setdiff(names(found), c("id", "kind", "view", "column", "ranges_of"))
   found[numbers] <- lapply(found[numbers], utils::type.convert, as.is = TRUE)
-  found[c("cluster", "other")] <- lapply(found[c("cluster", "other")], `+`, 1L)
+  clusters <- c("cluster", "other_cluster")
+  found[clusters] <- lapply(found[clusters], `+`, 1L)
   found
 }
 

@@ -21,7 +21,7 @@ pub struct Arguments {
     masks: usize,
 }
 
-/// Sums over samples with one number of views.
+/// Sums over samples with one number of views, or over unsure ones.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sums {
     n_samples: usize,
@@ -30,7 +30,8 @@ struct Sums {
     sizes: usize,
 }
 
-/// Prints the coverage and mean size of the sets of all samples, and by number of views.
+/// Prints the coverage and mean size of the sets of all samples, by number of views, and of incomplete samples that are unsure:
+/// whose probability is below the coverage.
 pub(super) fn run(Arguments { dataset: name, pattern, masks }: &Arguments) -> Result<()> {
     let dataset = match name.strip_prefix("simulated:") {
         Some(number) => simulated(number.parse()?)?,
@@ -40,19 +41,23 @@ pub(super) fn run(Arguments { dataset: name, pattern, masks }: &Arguments) -> Re
     let complete = MissingPattern::Complete.mask(n, n_views, Seed::new(0))?;
     let complete = dataset.observe(complete)?;
     let reference = TMixture::default().cluster(&complete, k, Seed::new(0))?.labels;
-    let mut all = vec![Sums::default(); n_views + 1];
+    let mut all = vec![Sums::default(); n_views + 2];
     for i in 0..*masks {
         let seed = Seed::new(i as u64);
         let mask: ViewMask = source::mask(&dataset, pattern, None, seed)?;
         let fitted = TMixture::default().fit(&dataset.observe(mask.clone())?, k, seed, &Silent)?;
         let sets = fitted.clustering.sets.context("too few samples with several views")?;
+        let confidence = fitted.clustering.confidence.context("t-mixture has probabilities")?;
         let model = fitted.model.context("t-mixture makes a model")?;
         let by_model = model.predict(&complete)?.labels;
         let matched = match_labels(&reference, &by_model)?;
         for (i, set) in sets.iter().enumerate() {
             let by_fit = set.iter().any(|c| matched.get(c) == Some(&Some(reference[i])));
-            for n_views in [0, mask.n_views_of(i)] {
-                let sums = &mut all[n_views];
+            let n_measured = mask.n_views_of(i);
+            let is_unsure = n_measured < n_views && confidence[i] < TMixture::default().coverage;
+            for group in [Some(0), Some(n_measured), is_unsure.then_some(n_views + 1)] {
+                let Some(group) = group else { continue };
+                let sums = &mut all[group];
                 sums.n_samples += 1;
                 sums.covered[0] += usize::from(set.contains(&by_model[i]));
                 sums.covered[1] += usize::from(by_fit);
@@ -60,11 +65,15 @@ pub(super) fn run(Arguments { dataset: name, pattern, masks }: &Arguments) -> Re
             }
         }
     }
-    for (n_views, sums) in all.iter().enumerate().filter(|(_, sums)| sums.n_samples > 0) {
+    for (group, sums) in all.iter().enumerate().filter(|(_, sums)| sums.n_samples > 0) {
         let n = sums.n_samples as f64;
         let [model, fit] = sums.covered.map(|count| 100.0 * count as f64 / n);
         let size = sums.sizes as f64 / n;
-        let of = if n_views == 0 { "all".to_owned() } else { format!("{n_views} views") };
+        let of = match group {
+            0 => "all".to_owned(),
+            group if group > n_views => "unsure".to_owned(),
+            n_views => format!("{n_views} views"),
+        };
         say!(
             "{name} {pattern}, {of}: {model:.1} % covered ({fit:.1} % of a fit on complete data), mean size {size:.2}, {n} samples"
         );

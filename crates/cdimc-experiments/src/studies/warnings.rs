@@ -143,14 +143,14 @@ fn flawed(kind: &Kind, flaw: usize, draw: u64) -> Result<Flawed> {
         }
         2 => {
             views = kind.noise(&mut rng);
-            ("noise alone", &[Sign::UnrelatedView])
+            ("noise alone", &[Sign::NoSupport])
         }
         3 => {
             for view in &mut views {
                 let own = kind.classes(&mut rng);
                 *view = kind.view(view.ncols(), &own, &mut rng);
             }
-            ("clusters in every view, each its own", &[Sign::UnrelatedView])
+            ("clusters in every view, each its own", &[Sign::NoSupport, Sign::UnrelatedView])
         }
         4 => {
             views = kind.noise(&mut rng);
@@ -158,7 +158,10 @@ fn flawed(kind: &Kind, flaw: usize, draw: u64) -> Result<Flawed> {
             ("noise alone, `--k-range 1..8`", &[Sign::NoSharedStructure])
         }
         5 => ("clusters that are the pattern of missing views", &[Sign::MissingPattern]),
-        6 => ("clusters that are chance", &[Sign::UnrelatedView, Sign::PlainIsBetter]),
+        6 => (
+            "clusters that are chance",
+            &[Sign::NoSupport, Sign::UnrelatedView, Sign::PlainIsBetter],
+        ),
         7 => {
             number = Number::Known(3 * n_clusters);
             ("three times as many clusters as there are", &[Sign::UnstableClusters])

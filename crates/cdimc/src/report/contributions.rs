@@ -5,6 +5,7 @@ use super::figures::cluster_color;
 use super::page::Page;
 use super::svg::{Anchor, Drawing, shortened};
 use crate::NamedModel;
+use crate::warnings::Sign;
 use ndarray::Array2;
 
 /// Maximum number of clusters in the picture.
@@ -16,16 +17,16 @@ const ROW: f64 = 20.0;
 impl Report<'_> {
     pub(super) fn contributions(&self, page: &mut Page) {
         let fitted = self.outcome.model.as_ref().and_then(NamedModel::fitted_mixture);
-        let Some(fitted) = fitted.filter(|_| self.joined.names.len() > 1 && self.n_clusters() > 1)
-        else {
-            return;
-        };
+        // Without agreement of two views, the bars show chance.
+        let agree = self.outcome.warnings.iter().all(|warning| warning.sign != Sign::NoSupport);
+        let is_shown = agree && self.joined.names.len() > 1 && self.n_clusters() > 1;
+        let Some(fitted) = fitted.filter(|_| is_shown) else { return };
         let nats = fitted.contributions_by_cluster();
         page.section("What each view contributes to each cluster");
         page.figure(
             "contributions",
             bars(&self.joined.names, &nats),
-            "Information that a view shares with the other views in the samples of a cluster, in nats per sample (the mean of \
+            "The bars show how well a view agrees with the other views on a cluster, in nats per sample (the mean of \
              log p(all views) - log p(this view) - log p(the others)). A long bar means that the view separates the cluster as \
              the other views do. No bar means that the view does not separate it. A bar to the left means that the view \
              contradicts the others.",

@@ -5,6 +5,7 @@ use ndarray::Array2;
 use plotters::coord::ranged1d::ValueFormatter;
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
+use std::collections::BTreeSet;
 
 /// Maximum number of cells per side of a [`consensus`], and number of its shades.
 const CELLS: usize = 100;
@@ -94,8 +95,35 @@ pub(crate) fn scatter(
             Circle::new((p[0], p[1]), radius, color.mix(0.75).filled())
         };
         chart.draw_series(points.iter().enumerate().map(dot))?;
+        if let Coloring::Clusters(labels) = color {
+            for (cluster, [x, y]) in centers(points, labels) {
+                let name = EmptyElement::at((x, y))
+                    + Circle::new((0, 0), 9, WHITE.mix(0.8).filled())
+                    + Text::new(
+                        cluster.to_string(),
+                        (-4, -7),
+                        ("sans-serif", 14).into_font().color(&BLACK),
+                    );
+                chart.draw_series(std::iter::once(name))?;
+            }
+        }
         Ok(())
     })
+}
+
+/// Returns the clusters and the medians of their points.
+fn centers(points: &[[f64; 2]], labels: &[usize]) -> Vec<(usize, [f64; 2])> {
+    let clusters: BTreeSet<usize> = labels.iter().copied().collect();
+    let center = |cluster: usize| {
+        let members = || points.iter().zip(labels).filter(move |(_, label)| **label == cluster);
+        let median = |axis: usize| {
+            let mut values: Vec<f64> = members().map(|(point, _)| point[axis]).collect();
+            values.sort_by(f64::total_cmp);
+            values[values.len() / 2]
+        };
+        (cluster, [median(0), median(1)])
+    };
+    clusters.into_iter().map(center).collect()
 }
 
 /// Meaning of the color of a point.

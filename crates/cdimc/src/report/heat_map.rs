@@ -1,11 +1,11 @@
 //! Heat map of the columns that differ most between clusters, over all samples.
 
 use super::Report;
-use super::drawing::PALETTE;
 use super::figures::{cluster_color, confidence_color};
 use super::svg::{Anchor, Drawing, shortened};
 use crate::NamedModel;
 use crate::clinical::Variable;
+use plotters::style::RGBColor;
 
 /// Maximum number of rows, in total and per cluster.
 const ROWS: usize = 30;
@@ -18,6 +18,17 @@ const MOST: f64 = 2.5;
 const STEPS: f64 = 5.0;
 /// Maximum number of categories with their own color.
 const CATEGORIES: usize = 7;
+/// Colors of categories, unlike those of clusters; the last stands for all others.
+const PASTEL: [RGBColor; CATEGORIES + 1] = [
+    RGBColor(170, 150, 220),
+    RGBColor(245, 180, 195),
+    RGBColor(200, 170, 130),
+    RGBColor(190, 220, 120),
+    RGBColor(120, 90, 110),
+    RGBColor(150, 205, 205),
+    RGBColor(240, 230, 140),
+    RGBColor(80, 80, 80),
+];
 
 /// Points.
 const WIDTH: f64 = 600.0;
@@ -57,7 +68,7 @@ pub(super) fn heat_map(report: &Report<'_>) -> Option<(String, String)> {
     let mut bands = vec![("cluster".to_owned(), of_clusters)];
     if let Some(confidence) = report.outcome.clustering.confidence.as_deref() {
         let color = |samples: &Vec<usize>| {
-            let sum: f64 = samples.iter().map(|&i| confidence[i]).sum();
+            let sum: f64 = samples.iter().map(|&i| report.shade(confidence[i])).sum();
             // Few shades, so that neighboring cells often have the same color.
             confidence_color((10.0 * sum / samples.len() as f64).round() / 10.0)
         };
@@ -211,9 +222,9 @@ fn clinical(report: &Report<'_>, cells: &[Vec<usize>]) -> (Vec<Band>, Vec<Key>) 
     for name in tested.map(|association| &association.column) {
         let (colors, entries) = match clinical.variable(name) {
             Some(Variable::Categories { names, of }) => {
-                let color = |category: usize| match category {
-                    c if c < CATEGORIES => cluster_color(c),
-                    _ => cluster_color(PALETTE.len() - 1),
+                let color = |category: usize| {
+                    let RGBColor(r, g, b) = PASTEL[category.min(CATEGORIES)];
+                    format!("rgb({r},{g},{b})")
                 };
                 let of_cell = |samples: &Vec<usize>| {
                     let mut counts = vec![0_usize; names.len()];

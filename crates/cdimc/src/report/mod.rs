@@ -9,6 +9,7 @@ pub mod figures;
 mod heat_map;
 mod how;
 mod page;
+mod pages;
 mod plane;
 mod sample;
 mod summary;
@@ -19,7 +20,6 @@ use crate::analysis::Outcome;
 use crate::clinical::{Clinical, Comparison, rounded, short};
 use crate::markers::{Marker, Markers};
 use crate::reasons::Reasons;
-use crate::recovery::{NOTHING_HIDDEN, Recovery};
 use crate::sample_table::set_text;
 use crate::tables::Joined;
 use crate::verdict::probability;
@@ -29,6 +29,7 @@ use cdimc_mixture::TMixture;
 use figures::Coloring;
 use page::Page;
 pub use page::Rendered;
+pub use pages::{comparison_html, imputation_html};
 use rand::seq::index::sample;
 pub use sample::sample_html;
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,9 +47,9 @@ const MAX_POINTS: usize = 5000;
 const PROFILE: usize = 5;
 
 /// Explanation of the difference of a marker.
-const DIFFERENCE: &str = "The columns of every view that differ most between a cluster and the other samples. Difference is \
+const DIFFERENCE: &str = "The table lists the columns of each view that differ most between a cluster and the other samples. Difference is \
     Hedges' g with its 95 % interval: the difference of the means in standard deviations, on the scale of the model. AUC is the \
-    chance that a sample of the cluster has the larger value. Means are in the units of the file.";
+    chance that a sample of the cluster has the larger value. Means are in the units of the file. markers.csv has more columns.";
 
 /// Content of a report.
 #[derive(Debug, Clone, Copy)]
@@ -97,7 +98,7 @@ impl Report<'_> {
         self.curves(&mut page);
         self.how(&mut page);
         let samples =
-            (!reasons.is_empty()).then(|| sample::sample_pages("Doubtful samples", &reasons));
+            (!reasons.is_empty()).then(|| sample::sample_pages(&self.verdict(), &reasons));
         Rendered { samples, ..page.finish() }
     }
 
@@ -122,6 +123,12 @@ impl Report<'_> {
         model.reasons(self.joined, &which, &ids, Seed::new(SAMPLES_SEED)).unwrap_or_default()
     }
 
+    /// Returns the place of a confidence between the colors of doubt and certainty: probabilities from 0.5 to 1, or margins.
+    fn shade(&self, confidence: f64) -> f64 {
+        let is_probability = self.outcome.clustering.probabilities.is_some();
+        if is_probability { (2.0 * confidence - 1.0).max(0.0) } else { confidence }
+    }
+
     /// Returns the clusters that have samples.
     fn n_clusters(&self) -> usize {
         self.outcome.clustering.labels.iter().collect::<BTreeSet<_>>().len()
@@ -133,7 +140,7 @@ impl Report<'_> {
     }
 
     fn missing(&self, page: &mut Page) {
-        page.section("Who has what");
+        page.section("Measured and missing views");
         let mask = self.joined.data.mask();
         let report = MaskReport::new(mask);
         let rows = self.joined.names.iter().enumerate().map(|(v, name)| {
@@ -243,7 +250,7 @@ impl Report<'_> {
                  80 % of the samples. A cluster above 0.85 is stable; do not build on one below 0.6 (Hennig 2007).{}",
                 found.n_subsamples,
                 found.ambiguous.map_or_else(String::new, |share| format!(
-                    " {:.1} % of the pairs of samples are neither nearly always together nor nearly always apart.",
+                    " {:.1} % of the pairs of samples are together in some subsamples and apart in others (low is good).",
                     100.0 * share
                 ))
             ));
@@ -251,8 +258,8 @@ impl Report<'_> {
                 page.figure(
                     "consensus",
                     figures::consensus(shares, &self.outcome.clustering.labels),
-                    "Share of the subsamples with both samples in which two samples are in one cluster: white never, blue \
-                     always. Samples are in the order of their clusters, from the top and from the left.",
+                    "Color shows how often two samples are in one cluster: white is never, blue is always. Samples are in the order \
+                     of their clusters, from the top and from the left.",
                 );
             }
         }
@@ -261,7 +268,7 @@ impl Report<'_> {
     fn embedding(&self, page: &mut Page) {
         let Some(embedding) = &self.outcome.clustering.embedding else { return };
         let Some((points, shares)) = plane::principal_plane(embedding.view()) else { return };
-        page.section("The common representation");
+        page.section("Map of the samples");
         let axes = [
             format!("component 1 ({:.0} % of the variance)", 100.0 * shares[0]),
             format!("component 2 ({:.0} %)", 100.0 * shares[1]),
@@ -284,15 +291,15 @@ impl Report<'_> {
         );
         if let Some(confidence) = self.outcome.clustering.confidence.as_deref() {
             let range = if self.outcome.clustering.probabilities.is_some() {
-                "orange (its cluster has probability 0) to blue (probability 1)"
+                "orange (probability 0.5 or less) to blue (probability 1)"
             } else {
                 "orange (half way to another cluster) to blue (at the center)"
             };
-            let confidence: Vec<f64> = drawn.iter().map(|&i| confidence[i]).collect();
+            let confidence: Vec<f64> = drawn.iter().map(|&i| self.shade(confidence[i])).collect();
             page.figure(
                 "confidence",
                 figures::scatter("by confidence", axes, &points, Coloring::Confidence(&confidence)),
-                &format!("The same, from {range}."),
+                &format!("Color shows how sure the cluster of a sample is, from {range}."),
             );
         }
     }
@@ -342,7 +349,6 @@ impl Report<'_> {
             "q",
         ];
         page.colored_table(&header, rows);
-        page.paragraph("More of them are in markers.csv.");
     }
 
     fn doubtful_section(&self, page: &mut Page, doubtful: &[usize], has_pages: bool) {
@@ -355,11 +361,11 @@ impl Report<'_> {
             return;
         }
         let lowest = match doubtful.len() {
-            n if n > DOUBTFUL => format!("; the {DOUBTFUL} lowest"),
+            n if n > DOUBTFUL => format!("; the table has the {DOUBTFUL} lowest"),
             _ => String::new(),
         };
         page.paragraph(&format!(
-            "Samples with probability below {DOUBTFUL_CONFIDENCE}: {}{lowest}.",
+            "{} samples have a probability below {DOUBTFUL_CONFIDENCE}{lowest}.",
             doubtful.len()
         ));
         let sets = self.outcome.clustering.sets.as_deref();
@@ -367,7 +373,8 @@ impl Report<'_> {
             let mut row = vec![
                 self.joined.ids[i].clone(),
                 self.outcome.clustering.labels[i].to_string(),
-                format!("{:.3}", confidence[i]),
+                // Rounded down, so that no sample below the limit is shown at it.
+                format!("{:.3}", (1000.0 * confidence[i]).floor() / 1000.0),
                 self.joined.data.mask().n_views_of(i).to_string(),
             ];
             row.extend(sets.map(|sets| set_text(sets[i].iter())));
@@ -433,51 +440,6 @@ impl Report<'_> {
         let labels = &self.outcome.clustering.labels;
         (0..labels.len()).filter(|&i| labels[i] == cluster).collect()
     }
-}
-
-/// Returns a page on how well measured views are recovered when they are hidden; `names` are the model's views.
-pub fn imputation_html(command: &str, names: &[String], found: &[Recovery]) -> String {
-    let mut page = Page::new("Missing views filled in");
-    page.paragraph(
-        "To measure how well missing values are recovered, measured rows of samples with another view \
-         were hidden, one view at a time, and filled in from the other views. R² is the recovered share of the \
-         variance: 1 is exact, 0 no better than the column means. Errors are root mean squares in standard \
-         deviations of the columns. A model should be better than the column means and than the mean of the ten \
-         nearest neighbors in the other views. Rows of the training are recovered a little better than new rows.",
-    );
-    let rows = found.iter().map(|r| {
-        let neighbors = r.error_of_neighbors.map_or_else(String::new, |e| format!("{e:.3}"));
-        let [r2, error, means] = [r.r2, r.error, r.error_of_means].map(|x| format!("{x:.3}"));
-        vec![names[r.view].clone(), r.hidden_rows.to_string(), r2, error, means, neighbors]
-    });
-    if found.is_empty() {
-        page.warning(NOTHING_HIDDEN);
-    } else {
-        page.table(&["view", "hidden rows", "R²", "error", "column means", "neighbors"], rows);
-    }
-    page.section("The command that repeats this");
-    page.code(command);
-    page.finish().html
-}
-
-/// Returns a page that compares methods. The `rows` of scores begin with the method's name. A picture of each pair of
-/// `flows` shows how the samples of the first grouping are distributed over the second.
-pub fn comparison_html(
-    note: &str,
-    header: &[&str],
-    rows: Vec<Vec<String>>,
-    flows: &[(Grouping, Grouping)],
-) -> String {
-    let mut page = Page::new("Methods compared");
-    page.paragraph(note);
-    page.table(header, rows.into_iter());
-    if !flows.is_empty() {
-        page.section("Where the samples are");
-    }
-    for (from, to) in flows {
-        page.figure(to.name(), alluvial::alluvial(from, to), "");
-    }
-    page.finish().html
 }
 
 /// Returns the name of a class on the page.

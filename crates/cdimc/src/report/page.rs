@@ -6,6 +6,8 @@ use std::fmt::Write;
 
 /// Maximum number of characters of a cell that stay on one line.
 const LONG: usize = 28;
+/// Maximum number of rows of a table that stays on one printed sheet.
+const SHORT: usize = 12;
 
 const STYLE: &str = "
 :root { color-scheme: light dark; --line: #8884; --soft: #8882; }
@@ -31,10 +33,14 @@ pre { background: var(--soft); padding: .7rem; overflow-x: auto; white-space: pr
 th[role=button] { cursor: pointer; }
 .beside { display: flex; flex-wrap: wrap; column-gap: 1.5rem; } .beside > div { flex: 1 1 10rem; }
 .dot { display: inline-block; width: .8em; height: .8em; border-radius: 50%; margin-right: .5em; }
+@media (max-width: 40rem) { body { margin: 1rem auto; } table { font-size: .8rem; background:
+    linear-gradient(90deg, Canvas 30%, transparent) local, linear-gradient(270deg, Canvas 30%, transparent) 100% local,
+    linear-gradient(90deg, var(--line), transparent) scroll, linear-gradient(270deg, var(--line), transparent) 100% scroll;
+    background-repeat: no-repeat; background-size: 2rem 100%, 2rem 100%, .6rem 100%, .6rem 100%; } th, td { padding: .2rem .4rem; } }
 @page { size: A4; margin: 15mm; }
 @media print { tr[hidden] { display: table-row; } .table input, .table button { display: none; } table { display: table; font-size: .75rem; }
   th, td { padding: .15rem .35rem; } td.long { overflow-wrap: anywhere; }
-  body { margin: 0; max-width: none; } figure:has(svg[width='460']) { max-width: 47%; } figure, tr { break-inside: avoid; } h2 { break-after: avoid; }
+  body { margin: 0; max-width: none; } figure:has(svg[width='460']) { max-width: 47%; } figure, tr, .short { break-inside: avoid; } h2 { break-after: avoid; }
   h1.page ~ h1.page { break-before: page; }
   .sheet { font-size: 12px; line-height: 1.3; padding: 0; } .sheet h1 { margin: 0; font-size: 1.2rem; } .sheet h2 { margin: .6rem 0 0; font-size: 1rem; }
   .sheet p, .sheet .table, .sheet table, .sheet figure { margin: .25rem 0; } .sheet pre { padding: .2rem; } .sheet th, .sheet td { padding: .05rem .3rem; } }
@@ -135,12 +141,12 @@ impl Page {
     }
 
     pub(super) fn paragraph(&mut self, text: &str) {
-        self.line(&format!("<p>{}</p>", escape(text)));
+        self.line(&format!("<p>{}</p>", prose(text)));
     }
 
     /// Adds the first line.
     pub(super) fn lead(&mut self, text: &str) {
-        self.line(&format!("<p class=\"lead\">{}</p>", escape(text)));
+        self.line(&format!("<p class=\"lead\">{}</p>", prose(text)));
     }
 
     /// Adds numbers in large letters, each with its description.
@@ -166,7 +172,7 @@ impl Page {
 
     /// Adds a highlighted paragraph.
     pub(super) fn warning(&mut self, text: &str) {
-        self.line(&format!("<p class=\"warning\">{}</p>", escape(text)));
+        self.line(&format!("<p class=\"warning\">{}</p>", prose(text)));
     }
 
     pub(super) fn code(&mut self, text: &str) {
@@ -230,10 +236,12 @@ impl Page {
         let has_text = |j: &usize| rows.is_empty() || rows.iter().any(|row| !row[*j].is_empty());
         let columns: Vec<usize> = (0..header.len()).filter(has_text).collect();
         let words = if header.len() == 2 { " class=\"words\"" } else { "" };
+        let short = if rows.len() <= SHORT { " short" } else { "" };
         let head = columns.iter().map(|&j| format!("<th>{}</th>", escape(header[j])));
         let head: String = head.collect();
-        let mut text =
-            format!("<div class=\"table\"><table{words}><thead><tr>{head}</tr></thead><tbody>\n");
+        let mut text = format!(
+            "<div class=\"table{short}\"><table{words}><thead><tr>{head}</tr></thead><tbody>\n"
+        );
         for (i, row) in rows.iter().enumerate() {
             text.push_str("<tr>");
             for &column in &columns {
@@ -253,6 +261,20 @@ impl Page {
         self.0.html.push_str(html);
         self.0.html.push('\n');
     }
+}
+
+/// Returns text as HTML; pairs of backticks enclose names.
+fn prose(text: &str) -> String {
+    let html = escape(text);
+    let parts: Vec<&str> = html.split('`').collect();
+    if parts.len() % 2 == 0 {
+        return html;
+    }
+    let part = |(i, part): (usize, &&str)| match i % 2 {
+        0 => (*part).to_owned(),
+        _ => format!("<code>{part}</code>"),
+    };
+    parts.iter().enumerate().map(part).collect()
 }
 
 /// Escapes the special characters of HTML.

@@ -4,7 +4,8 @@ use super::figures::cluster_color;
 use super::page::Page;
 use super::svg::{Anchor, Drawing, shortened};
 use crate::clinical::short;
-use crate::reasons::{Reasons, UNLISTED};
+use crate::reasons::{Reasons, signed};
+use crate::verdict::{Trust, Verdict};
 
 /// Sizes in points.
 const NAMES: f64 = 150.0;
@@ -24,8 +25,11 @@ pub fn sample_html(reasons: &Reasons, command: &str) -> String {
 }
 
 /// Returns the pages of several samples, one after the other; the page of sample `i` has the anchor `i`.
-pub(super) fn sample_pages(title: &str, reasons: &[Reasons]) -> String {
-    let mut page = Page::new(title).compact();
+pub(super) fn sample_pages(verdict: &Verdict, reasons: &[Reasons]) -> String {
+    let mut page = Page::new("Doubtful samples").compact();
+    if verdict.trust != Trust::Sound {
+        page.warning(&verdict.sentences("in report.html").join(" "));
+    }
     page.paragraph("cdimc explain makes such a page for any sample.");
     for (i, reasons) in reasons.iter().enumerate() {
         page.next_page(i, &reasons.id);
@@ -43,7 +47,7 @@ fn content(page: &mut Page, reasons: &Reasons) {
         "parts",
         bars(reasons),
         &format!(
-            "Bars to the right speak for cluster {}, to the left for {}.",
+            "Bars to the right favor cluster {}, bars to the left cluster {}.",
             reasons.cluster, reasons.other
         ),
     );
@@ -53,21 +57,20 @@ fn content(page: &mut Page, reasons: &Reasons) {
             .map(|column| {
                 let [own, other] = column.ranges();
                 let name = vec![format!("{}: {}", column.view, column.column)];
-                [name, vec![short(column.value), own, other, format!("{:+.2}", column.log_odds)]]
-                    .concat()
+                [name, vec![short(column.value), own, other, signed(column.log_odds)]].concat()
             })
             .collect();
         if rows.is_empty() {
             continue;
         }
-        let word = if is_for { "for" } else { "against" };
-        page.paragraph(&format!("The columns that speak most {word} cluster {}:", reasons.cluster));
-        let ranges =
-            [reasons.cluster, reasons.other].map(|c| format!("middle half of cluster {c}"));
+        let favored = if is_for { reasons.cluster } else { reasons.other };
+        page.paragraph(&format!("Columns that favor cluster {favored} most:"));
+        let ranges = [reasons.cluster, reasons.other].map(|c| format!("typical of cluster {c}"));
         let header = ["column", "value", &ranges[0], &ranges[1], "log odds"];
         page.table(&header, rows.into_iter());
     }
-    page.paragraph(&format!("{:+.2}: {UNLISTED}. {}", reasons.unlisted(), reasons.on_ranges()));
+    let [others, halfway] = reasons.rest().map(|(part, name)| format!("{} {name}", signed(part)));
+    page.paragraph(&format!("Besides: {others}, {halfway}. {}", reasons.on_ranges()));
     page.beside(&[&|page| how_sure(page, reasons), &|page| next(page, reasons), &|page| {
         similar(page, reasons);
     }]);
@@ -125,7 +128,7 @@ fn bars(reasons: &Reasons) -> String {
         };
         drawing.cell((from, y), (length, ROW - 6.0), &cluster_color(cluster));
         let end = if *part < 0.0 { from - 4.0 } else { from + length + 4.0 };
-        drawing.text((end, y + ROW - 10.0), side, 12, &format!("{part:+.2}"));
+        drawing.text((end, y + ROW - 10.0), side, 12, &signed(*part));
         drawing.text((NAMES - 10.0, y + ROW - 10.0), Anchor::End, 12, &shortened(name, 20));
     }
     let height = 12.0 + reasons.parts.len() as f64 * ROW;

@@ -42,8 +42,8 @@ impl Report<'_> {
             let n_single = incomplete.iter().filter(|&&i| sets[i].len() == 1).count();
             if !incomplete.is_empty() {
                 page.paragraph(&format!(
-                    "Of {} samples that lack a view, {n_single} have one likely cluster and {} several: column `set`, right for \
-                     about {} % of the samples with as many views.",
+                    "{} samples lack a view. With all views, {n_single} of them would be in the cluster that they have, and {} in \
+                     one of several (column `set` of labels.csv). This is right for {} % or more of them.",
                     incomplete.len(),
                     incomplete.len() - n_single,
                     100.0 * coverage
@@ -66,7 +66,7 @@ impl Report<'_> {
         }
     }
 
-    fn verdict(&self) -> Verdict {
+    pub(super) fn verdict(&self) -> Verdict {
         Verdict::of(self.outcome, self.markers)
     }
 
@@ -125,10 +125,7 @@ impl Report<'_> {
         if let Some(found) = &self.outcome.stability {
             let known: Vec<f64> = found.clusters.iter().flatten().copied().collect();
             let mean = known.iter().sum::<f64>() / known.len().max(1) as f64;
-            cards.push((
-                format!("{mean:.2}"),
-                "mean Jaccard index of a cluster in subsamples".into(),
-            ));
+            cards.push((format!("{mean:.2}"), "mean stability of the clusters; 1 is best".into()));
         }
         let survival = self.comparison.and_then(|found| found.survival.as_ref());
         if let Some(test) = survival.and_then(|found| found.log_rank.as_ref()) {

@@ -11,26 +11,31 @@ fn reasons_add_up_and_agree_with_the_labels() {
     let text = desk.text("why/explanations.csv");
     let labels = desk.labels("out/labels.csv");
     for (id, cluster) in &labels {
-        // Empty columns are the sum and the parts of sizes and views.
         let rows: Vec<Vec<&str>> = text
             .lines()
             .map(|line| line.split(',').collect::<Vec<_>>())
-            .filter(|row| row[0] == id && row[4].is_empty() && !row[5].is_empty())
+            .filter(|row| row[0] == id && ["total", "cluster sizes", "view"].contains(&row[3]))
             .collect();
-        let parts: Vec<f64> = rows.iter().map(|row| row[5].parse().unwrap()).collect();
+        let parts: Vec<f64> = rows.iter().map(|row| row[6].parse().unwrap()).collect();
         assert_eq!(rows[0][1], cluster);
         let sum = parts[1..].iter().sum::<f64>();
         // Each has six digits.
         let rounding = 5e-6 * parts.iter().map(|part| part.abs()).sum::<f64>();
         assert!(parts.len() >= 3 && (sum - parts[0]).abs() < rounding, "{id} {parts:?}");
     }
-    assert!(labels.len() == 120 && text.starts_with("id,cluster,other,view,column,log_odds,"));
+    assert!(
+        labels.len() == 120
+            && text.starts_with("id,cluster,other_cluster,kind,view,column,log_odds,")
+    );
     // The sample s3 is in every file; s0 lacks the first.
     let shown = desk.succeeds(&format!("{explain} --sample s3 --sample s0"));
     assert!(shown.contains("s3: cluster ") && shown.contains("No view is missing."), "{shown}");
-    assert!(shown.contains("s0: cluster ") && shown.contains("Columns for cluster"), "{shown}");
+    assert!(
+        shown.contains("s0: cluster ") && shown.contains("Columns that favor cluster"),
+        "{shown}"
+    );
     // A complete sample has no promise: its set is its cluster.
-    assert!(shown.matches("right for about 90 % of the samples").count() == 1, "{shown}");
+    assert!(shown.matches("This is right for 90 % or more of the").count() == 1, "{shown}");
     // Lines of parts, of columns, and of all other columns: name and number.
     let shown = desk.succeeds(&format!("{explain} --sample s3"));
     let numbers = shown.lines().filter_map(|line| line.strip_prefix("  "));
@@ -82,7 +87,7 @@ fn sets_contain_the_cluster_and_grow_with_the_coverage() {
     });
     assert!(sizes[0] <= sizes[1], "{sizes:?}");
     let report = desk.text("0.97/report.html");
-    assert!(report.contains("column `set`, right for about 97 % of the samples"), "{report}");
+    assert!(report.contains("This is right for 97 % or more of them."), "{report}");
 }
 
 #[test]

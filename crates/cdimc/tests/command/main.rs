@@ -293,7 +293,7 @@ fn stability_is_computed_if_requested_or_quick() {
     let report = desk.text("out/report.html");
     assert!(
         report.contains("mean Jaccard index")
-            && report.contains("Share of the subsamples with both samples")
+            && report.contains("how often two samples are in one cluster")
     );
 }
 

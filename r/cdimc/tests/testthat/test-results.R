@@ -74,8 +74,8 @@ test_that("reasons add up to the log odds of the probabilities", {
   found <- explain(fit, views)
   probabilities <- predict(fit, views, type = "probabilities")
   for (rows in split(found, found$id)[1:5]) {
-    parts <- rows[rows$column == "" & !is.na(rows$log_odds), ]
-    p <- probabilities[rows$id[1], c(parts$cluster[1], parts$other[1])]
+    parts <- rows[rows$kind %in% c("total", "cluster sizes", "view"), ]
+    p <- probabilities[rows$id[1], c(parts$cluster[1], parts$other_cluster[1])]
     expect_equal(sum(parts$log_odds[-1]), parts$log_odds[1])
     expect_equal(parts$log_odds[1], log(p[[1]] / p[[2]]), tolerance = 1e-6)
   }

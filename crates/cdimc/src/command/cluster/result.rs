@@ -62,7 +62,7 @@ impl Run {
         if let (Some(clinical), Some(comparison)) = (&self.clinical, &comparison) {
             // The other notes were logged when the table was read.
             for note in &comparison.notes[clinical.notes.len()..] {
-                tracing::warn!("{note}");
+                terminal.message(&format!("note: {note}"));
             }
             self.write_comparison(comparison)?;
             self.record.comparison = comparison.record();
