@@ -7,6 +7,7 @@ use crate::discriminant::Discriminant;
 use crate::fitted::{Findings, MixtureModel};
 use crate::model::Mixture;
 use crate::model::components::Components;
+use crate::sets::Limits;
 use crate::settings::TMixture;
 use cdimc_core::archive::Archive;
 use cdimc_core::{ClusterError, Clusterer};
@@ -49,7 +50,7 @@ impl MixtureModel {
         archive.put("description", description);
         archive.put("exponent", [self.exponent]);
         if let Some(limits) = &self.set_limits {
-            archive.put("set-limits", limits.iter().copied());
+            archive.put("set-limits", limits.sure.iter().chain([&limits.unsure]).copied());
         }
         archive.put("farthest", self.max_distances.iter().copied());
         archive.put("log-weights", self.mixture.log_weights.iter().copied());
@@ -145,12 +146,14 @@ impl MixtureModel {
         if directions_of.iter().any(|a| a.ncols() != directions_of[0].ncols()) {
             return Err(unfit());
         }
-        // Older models have no sets.
-        let set_limits: Option<Vec<f64>> =
-            archive.has("set-limits").then(|| archive.list("set-limits")).transpose()?;
-        if set_limits.as_ref().is_some_and(|limits| limits.len() + 1 != n_views) {
-            return Err(unfit());
-        }
+        // Older models have no sets, or limits of another kind.
+        let set_limits = if archive.has("set-limits") {
+            let mut sure: Vec<f64> = archive.list("set-limits")?;
+            let unsure = sure.pop().filter(|_| sure.len() + 1 == n_views);
+            unsure.map(|unsure| Limits { sure, unsure })
+        } else {
+            None
+        };
         let association = if archive.has("association") {
             let total = views.iter().map(|view| view.width).sum();
             let loadings = (0..n_views).map(|v| archive.matrix(&format!("view{v}.loadings")));

@@ -12,7 +12,7 @@ use crate::model::passes::{Densities, expectation};
 use crate::model::{Mixture, Prior};
 use crate::observations::Observations;
 use crate::responsibilities::{Responsibilities, tempered};
-use crate::sets;
+use crate::sets::Limits;
 use crate::settings::TMixture;
 use cdimc_core::{ClusterError, Clustering, Model, archive::Archive, check_views};
 use cdimc_data::{MultiView, Standardizer};
@@ -45,8 +45,8 @@ pub struct MixtureModel {
     pub(crate) mixture: Mixture,
     /// Exponent that calibrates the responsibilities.
     pub(crate) exponent: f64,
-    /// Limits of the sets of clusters, by the number of views less one; `None` if they could not be computed.
-    pub(crate) set_limits: Option<Vec<f64>>,
+    /// Limits of the sets of clusters; `None` if they could not be computed.
+    pub(crate) set_limits: Option<Limits>,
     /// Largest D of a row that is not unusual, per view.
     pub(crate) max_distances: Vec<f64>,
     pub(crate) discriminant: Discriminant,
@@ -87,7 +87,7 @@ impl MixtureModel {
         settings: TMixture,
         data: &MultiView,
         solution: &Solution,
-        (exponent, set_limits): (f64, Option<Vec<f64>>),
+        (exponent, set_limits): (f64, Option<Limits>),
     ) -> Self {
         let Solution { projections, observations, fit, shared, evidence, .. } = solution;
         let labels = fit.responsibilities.labels();
@@ -159,13 +159,9 @@ impl MixtureModel {
                 .zip(&self.max_distances)
                 .any(|(d, max_distances)| d[i] > *max_distances)
         };
-        let set = |limits: &Vec<f64>, i: usize| {
+        let set = |limits: &Limits, i: usize| {
             let n_views = distances.iter().filter(|d| !d[i].is_nan()).count().max(1);
-            let limit = limits.get(n_views - 1);
-            limit.map_or_else(
-                || vec![labels[i]],
-                |&limit| sets::set(&probabilities.row(i).to_vec(), limit),
-            )
+            limits.set(&probabilities.row(i).to_vec(), n_views, self.settings.coverage)
         };
         let sets = |limits| (0..labels.len()).map(|i| set(limits, i)).collect();
         let widths = &observations.widths;

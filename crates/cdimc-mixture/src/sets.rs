@@ -23,6 +23,47 @@ const TRIES: usize = 20;
 /// Rounding error of sums of weights.
 const ROUNDING: f64 = 1e-9;
 
+/// Limits of the sets: a cluster is in the set if the more probable clusters have together at most this probability.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Limits {
+    /// Limits of samples with 1, 2, ... views, up to one less than all, whose first cluster has at least the probability
+    /// of the coverage.
+    pub(crate) sure: Vec<f64>,
+    /// Limit of the other samples.
+    pub(crate) unsure: f64,
+}
+
+impl Limits {
+    /// Returns the clusters of the set of a sample with `n_views` views, ascending; never empty. A complete sample has its
+    /// first cluster.
+    pub(crate) fn set(&self, probabilities: &[f64], n_views: usize, coverage: f64) -> Vec<usize> {
+        let is_sure = probabilities.iter().any(|&p| p >= coverage);
+        let mut ahead = 0.0;
+        let is_in = |&c: &usize| {
+            let limit = self
+                .sure
+                .get(n_views - 1)
+                .map_or(0.0, |&sure| if is_sure { sure } else { self.unsure });
+            let is_in = ahead <= limit;
+            ahead += probabilities[c];
+            is_in
+        };
+        let mut set: Vec<usize> = order(probabilities).into_iter().take_while(is_in).collect();
+        set.sort_unstable();
+        set
+    }
+}
+
+/// A cluster of a sample some of whose views are hidden.
+struct Score {
+    /// Probability of the more probable clusters.
+    ahead: f64,
+    /// Probability that the cluster is the one by all views.
+    weight: f64,
+    /// Probability of the first cluster.
+    first: f64,
+}
+
 /// A fit in which views of samples are hidden.
 pub(crate) struct Hiding<'a> {
     pub(crate) observations: &'a Observations,
@@ -33,13 +74,13 @@ pub(crate) struct Hiding<'a> {
 }
 
 impl Hiding<'_> {
-    /// Returns for samples with 1, 2, ... views, up to one less than all, a limit: a cluster is in the set if the
-    /// more probable clusters have together at most this probability; `None` if too few samples have several views.
+    /// Returns the limits; `None` if too few samples have several views.
     ///
     /// Samples with the most views are known: complete ones have the cluster of all views, others their probabilities.
     /// Views of them are hidden as in the samples with fewer views, and EM continues, because samples of a fit are closer
     /// to their clusters than new ones. Numbers of views with too few known samples have the limit of one view less.
-    pub(crate) fn limits(&self, coverage: f64) -> Option<Vec<f64>> {
+    /// Too few unsure samples have the limit `coverage`, which trusts the probabilities of the model.
+    pub(crate) fn limits(&self, coverage: f64) -> Option<Limits> {
         let mut samples: Vec<usize> = (0..self.observations.n_samples).collect();
         samples.shuffle(&mut self.seed.stream("sets").rng());
         samples.truncate(MAX_SAMPLES);
@@ -53,6 +94,7 @@ impl Hiding<'_> {
         let enough = |least: &usize| with(*least).count() >= needed;
         let most = (2..=n_views).rev().find(enough).unwrap_or(2).min(n_views);
         let known: Vec<usize> = with(most).collect();
+        let mut unsure = Vec::new();
         let limit = |n: usize| {
             let mut rng = self.seed.stream("sets").nth(n as u64).rng();
             let patterns: Vec<&Vec<usize>> = views.iter().filter(|of| of.len() == n).collect();
@@ -60,24 +102,29 @@ impl Hiding<'_> {
             let hidden: Vec<(usize, Vec<usize>)> =
                 known.iter().filter_map(with_kept_views).collect();
             let folds = hidden.chunks(hidden.len().div_ceil(FOLDS).max(1));
-            let scores = folds.flat_map(|fold| self.scores(&part, fold, views)).collect();
-            // At least the clusters that have this probability together: where most samples are sure, their first cluster
-            // alone keeps the promise on average, but not for the others.
-            quantile(scores, coverage).map(|limit| limit.max(coverage))
+            let scores = folds.flat_map(|fold| self.scores(&part, fold, views));
+            let (of_sure, of_unsure): (Vec<Score>, Vec<Score>) =
+                scores.partition(|score| score.first >= coverage);
+            let n_scored = weight(&of_sure) + weight(&of_unsure);
+            unsure.extend(of_unsure);
+            let is_enough = n_scored >= coverage / (1.0 - coverage);
+            is_enough.then(|| quantile(of_sure, coverage).unwrap_or(coverage))
         };
-        let mut limits = (1..most).map(limit).collect::<Option<Vec<f64>>>()?;
-        limits.resize(n_views - 1, *limits.last()?);
-        Some(limits)
+        let mut sure = (1..most).map(limit).collect::<Option<Vec<f64>>>()?;
+        sure.resize(n_views - 1, *sure.last()?);
+        let is_enough = weight(&unsure) >= needed as f64;
+        let unsure = quantile(unsure, coverage).filter(|_| is_enough).unwrap_or(coverage);
+        // A cluster that is not more probable than all others together has no set of its own.
+        Some(Limits { sure, unsure: unsure.max(0.5) })
     }
 
-    /// Returns the probability ahead of each cluster, with the probability that the cluster is the one by all views, for
-    /// the samples of `fold` with these views kept.
+    /// Returns the scores of all clusters for the samples of `fold` with these views kept.
     fn scores(
         &self,
         part: &Observations,
         fold: &[(usize, Vec<usize>)],
         views: &[Vec<usize>],
-    ) -> Vec<(f64, f64)> {
+    ) -> Vec<Score> {
         let mut kept: Vec<Option<&Vec<usize>>> = vec![None; part.n_samples];
         fold.iter().for_each(|(i, views)| kept[*i] = Some(views));
         let hidden = part.without_rows(|i, v| kept[i].is_some_and(|views| !views.contains(&v)));
@@ -100,10 +147,10 @@ impl Hiding<'_> {
             let (all, p) = (all.to_vec(), p.to_vec());
             let first = order(&all)[0];
             let is_complete = views[*i].len() == part.n_views();
-            let mut ahead = 0.0;
-            for c in order(&p) {
+            let (order, mut ahead) = (order(&p), 0.0);
+            for &c in &order {
                 let weight = if is_complete { f64::from(u8::from(c == first)) } else { all[c] };
-                scores.push((ahead, weight));
+                scores.push(Score { ahead, weight, first: p[order[0]] });
                 ahead += p[c];
             }
         }
@@ -111,17 +158,9 @@ impl Hiding<'_> {
     }
 }
 
-/// Returns the clusters of the set for these probabilities, ascending; never empty.
-pub(crate) fn set(probabilities: &[f64], limit: f64) -> Vec<usize> {
-    let mut ahead = 0.0;
-    let is_in = |&c: &usize| {
-        let is_in = ahead <= limit;
-        ahead += probabilities[c];
-        is_in
-    };
-    let mut set: Vec<usize> = order(probabilities).into_iter().take_while(is_in).collect();
-    set.sort_unstable();
-    set
+/// Returns the sum of the weights.
+fn weight(scores: &[Score]) -> f64 {
+    scores.iter().map(|score| score.weight).sum()
 }
 
 /// Returns `n` of `views`, as one of `patterns` has them; at random without patterns.
@@ -145,17 +184,16 @@ fn order(probabilities: &[f64]) -> Vec<usize> {
     order
 }
 
-/// Returns the value that a new score exceeds with probability at most 1 - `coverage`, from scores with their weights;
-/// `None` for too few.
-fn quantile(mut scores: Vec<(f64, f64)>, coverage: f64) -> Option<f64> {
-    scores.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let total: f64 = scores.iter().map(|(_, weight)| weight).sum();
-    let mut below = ROUNDING - coverage * (total + 1.0);
-    let mut reached = scores.into_iter().skip_while(|(_, weight)| {
-        below += weight;
+/// Returns the value that `ahead` of a new sample exceeds with probability at most 1 - `coverage`; `None` for too few
+/// scores.
+fn quantile(mut scores: Vec<Score>, coverage: f64) -> Option<f64> {
+    scores.sort_by(|a, b| a.ahead.total_cmp(&b.ahead));
+    let mut below = ROUNDING - coverage * (weight(&scores) + 1.0);
+    let mut reached = scores.into_iter().skip_while(|score| {
+        below += score.weight;
         below < 0.0
     });
-    reached.next().map(|(score, _)| score)
+    reached.next().map(|score| score.ahead)
 }
 
 #[cfg(test)]
@@ -168,14 +206,20 @@ mod tests {
     #[test]
     fn a_set_has_the_clusters_ahead_of_which_the_limit_is_not_exceeded() {
         let p = [0.1, 0.6, 0.3];
-        assert_eq!(set(&p, 0.0), [1]);
-        assert_eq!(set(&p, 0.6), [1, 2]);
-        assert_eq!(set(&p, 0.95), [0, 1, 2]);
+        let limits = Limits { sure: vec![0.0, 0.6], unsure: 0.95 };
+        // A sample is sure from the coverage on.
+        assert_eq!(limits.set(&p, 1, 0.6), [1]);
+        assert_eq!(limits.set(&p, 2, 0.6), [1, 2]);
+        assert_eq!(limits.set(&p, 1, 0.7), [0, 1, 2]);
+        // A complete sample has its cluster.
+        assert_eq!(limits.set(&p, 3, 0.7), [1]);
     }
 
     #[test]
     fn the_quantile_counts_the_new_sample_and_weights() {
-        let scores = |n: usize, weight: f64| (0..n).map(|i| (i as f64, weight)).collect();
+        let scores = |n: usize, weight: f64| {
+            (0..n).map(|i| Score { ahead: i as f64, weight, first: 0.5 }).collect()
+        };
         assert_eq!(quantile(scores(8, 1.0), 0.9), None);
         assert_eq!(quantile(scores(9, 1.0), 0.9), Some(8.0));
         assert_eq!(quantile(scores(99, 1.0), 0.9), Some(89.0));
@@ -200,11 +244,12 @@ mod tests {
         let (sets, labels) = (fitted.clustering.sets.unwrap(), fitted.clustering.labels);
         assert!(sets.iter().zip(&labels).all(|(set, c)| set.contains(c)));
         let confidence = fitted.clustering.confidence.unwrap();
+        let is_unsure = |i: usize| confidence[i] < TMixture::default().coverage;
         for n_measured in 0..n_views {
             let n_views_of = |i: usize| data.mask().n_views_of(i);
             // Zero stands for the unsure samples.
             let is_of = |&i: &usize| match n_measured {
-                0 => n_views_of(i) < n_views && confidence[i] < TMixture::default().coverage,
+                0 => n_views_of(i) < n_views && is_unsure(i),
                 _ => n_views_of(i) == n_measured,
             };
             let samples: Vec<usize> = (0..n).filter(is_of).collect();

@@ -12,7 +12,7 @@ use crate::observations::Observations;
 use crate::pilot::Views;
 use crate::responsibilities::Responsibilities;
 use crate::search::{self, Optimum, Search, starts};
-use crate::sets::Hiding;
+use crate::sets::{Hiding, Limits};
 use crate::settings::TMixture;
 use crate::watch::Watch;
 use cdimc_core::check::{at_least_one, positive, setting};
@@ -95,7 +95,7 @@ impl TMixture {
         (responsibilities, mixture): (&Responsibilities, &Mixture),
         prior: &Prior,
         seed: Seed,
-    ) -> (f64, Option<Vec<f64>>) {
+    ) -> (f64, Option<Limits>) {
         let exponent = calibration::exponent(observations, responsibilities, prior, seed);
         let hiding = Hiding { observations, mixture, prior, exponent, seed };
         (exponent, hiding.limits(self.coverage))

@@ -123,6 +123,14 @@ impl<'a> IdOverlap<'a> {
         if !self.shares_few() && hint.is_none() {
             return None;
         }
+        let (n_unshared, n) = (self.unshared().count(), self.own.ids.len());
+        if let (true, Some(hint)) = (2 * n_unshared <= n, &hint) {
+            let label = &self.own.label;
+            let line = format!(
+                "{label}: {hint}; as it is, they are other samples ({n_unshared} of {n} ids are in no other file)"
+            );
+            return Some((true, line));
+        }
         let own: HashSet<&str> = self.own.ids.iter().copied().collect();
         let others = self.others.iter().flat_map(|other| other.ids.iter().copied());
         let elsewhere = match examples(others.filter(|id| !own.contains(id))) {
@@ -131,10 +139,8 @@ impl<'a> IdOverlap<'a> {
         };
         let has_advice = hint.is_some();
         let line = format!(
-            "{}: {} of {} ids cannot be joined with another file: it has {}{elsewhere}{}",
+            "{}: {n_unshared} of {n} ids cannot be joined with another file: it has {}{elsewhere}{}",
             self.own.label,
-            self.unshared().count(),
-            self.own.ids.len(),
             examples(self.unshared()),
             hint.map_or(String::new(), |hint| format!("; {hint}"))
         );
@@ -370,7 +376,7 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "a.csv: 1 of 3 ids cannot be joined with another file: it has `s1`, the others have `S1`, `S2`; 1 more would agree if written alike, as `s1` and `S1`",
+                "a.csv: 1 more would agree if written alike, as `s1` and `S1`; as it is, they are other samples (1 of 3 ids are in no other file)",
                 "c.csv: 3 of 3 ids cannot be joined with another file: it has `S1`, `S2`, the others have `s1`, `s2`; 2 more would agree if written alike, as `S1` and `s1`, `S2` and `s2`"
             ]
         );

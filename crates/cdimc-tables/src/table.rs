@@ -139,7 +139,8 @@ pub(crate) fn check_ids_once(table: &Table) -> Result<(), Problem> {
     for (row, id) in (1..).zip(table.ids.iter().flatten()) {
         if let Some(first) = rows.insert(id.as_str(), row) {
             return Err(format!(
-                "id `{id}` is in row {first} and again in row {row}: ids must be unique"
+                "id `{id}` is in row {first} and again in row {row}: ids must be unique; leave one out, or \
+                 choose with --replicates first or mean"
             )
             .into());
         }

@@ -10,7 +10,7 @@ pub enum Language {
 }
 
 /// Advice with an option, in Python and in R; `{}` is the option's value. Earlier rows are replaced first.
-const ADVICE: [(&str, [&str; 2]); 15] = [
+const ADVICE: [(&str, [&str; 2]); 16] = [
     (
         "name it with --id if it names the samples, or --label if it has classes; otherwise leave it out with --drop {}",
         [
@@ -45,6 +45,10 @@ const ADVICE: [(&str, [&str; 2]); 15] = [
         ["one of them must be transposed", "one of them must be transposed"],
     ),
     ("add --transposed FILE", ["transpose it", "transpose it"]),
+    (
+        "; leave one out, or choose with --replicates first or mean",
+        ["; leave one out", "; leave one out"],
+    ),
     ("--replicates first or mean makes one of each", ["rename or drop one", "rename or drop one"]),
     ("(refused by --strict)", ["(refused by strict=True)", "(refused by strict = TRUE)"]),
     ("`--method concat`", ["`cdimc.Concat`", "`cdimc(x, k, method = \"concat\")`"]),

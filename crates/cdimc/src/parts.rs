@@ -185,11 +185,13 @@ impl Seen {
         for (part, &n) in self.n_samples.iter().enumerate() {
             if self.hashes[start..start + n].iter().any(|hash| repeated.contains(hash)) {
                 let tables = parts.tables(part)?;
-                let second = first_file(&tables);
                 for id in all_ids(&tables)? {
                     if !repeated.contains(&hash(id)) {
                         continue;
                     }
+                    let has_id =
+                        |table: &&Table| table.ids.iter().flatten().any(|other| other == id);
+                    let second = tables.iter().find(has_id).map_or_else(String::new, file);
                     if let Some(first) = first_of.insert(id.to_owned(), second.clone()) {
                         return Err(PartsError::Repeated { id: id.to_owned(), first, second });
                     }
@@ -440,7 +442,7 @@ mod tests {
         repeated.0[2][1].ids.as_mut().unwrap()[7] = "s12".to_owned();
         assert_eq!(
             error(&repeated),
-            "id `s12` is in view0-0.csv and again in view0-2.csv: a sample must be in one part"
+            "id `s12` is in view0-0.csv and again in view1-2.csv: a sample must be in one part, the files of one name"
         );
         let mut unmeasured = parts();
         unmeasured.0[2][1].ids.as_mut().unwrap()[7] = "s12".to_owned();

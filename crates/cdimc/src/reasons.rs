@@ -265,9 +265,14 @@ impl Reasons {
     pub fn certainty(&self) -> String {
         match &self.set {
             Some((set, coverage)) if !self.next.is_empty() => format!(
-                "With all views it would be in cluster {}. This is right for {} % or more of the samples with as many views.",
+                "With all views it would be in cluster {}. This is right for about {} % of the {}.",
                 set_text(set.iter()),
-                100.0 * coverage
+                100.0 * coverage,
+                if self.probabilities[self.cluster] >= *coverage {
+                    "sure samples with as many views"
+                } else {
+                    "unsure samples"
+                }
             ),
             _ => String::new(),
         }

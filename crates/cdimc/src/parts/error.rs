@@ -52,7 +52,9 @@ pub enum PartsError {
         n_drawn: usize,
     },
     /// A sample in two parts.
-    #[error("id `{id}` is in {first} and again in {second}: a sample must be in one part")]
+    #[error(
+        "id `{id}` is in {first} and again in {second}: a sample must be in one part, the files of one name"
+    )]
     Repeated {
         /// Its id.
         id: String,

@@ -267,7 +267,7 @@ impl Page {
 fn prose(text: &str) -> String {
     let html = escape(text);
     let parts: Vec<&str> = html.split('`').collect();
-    if parts.len() % 2 == 0 {
+    if parts.len().is_multiple_of(2) {
         return html;
     }
     let part = |(i, part): (usize, &&str)| match i % 2 {

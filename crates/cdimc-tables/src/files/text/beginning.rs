@@ -89,7 +89,7 @@ impl Beginning {
             ),
         });
         lines_above += n_left_out;
-        let title = title(&held);
+        let title = title(&held, delimiter);
         let beginning = Self { delimiter, lines_above, is_gct, warning, title };
         Ok((beginning, Cursor::new(held).chain(text)))
     }
@@ -124,10 +124,20 @@ fn names_columns(comment: &[u8], others: &[Vec<u8>], below: &[u8]) -> bool {
 }
 
 /// Returns the lines that seem to be above the table: the number of cells changes after them, and the next line
-/// names columns.
-fn title(held: &[u8]) -> Option<(u64, String)> {
+/// names columns. None are above it if the delimiter cuts the first line as most others.
+fn title(held: &[u8], delimiter: u8) -> Option<(u64, String)> {
     let end = held.iter().rposition(|byte| !matches!(byte, b'\r' | b'\n'))? + 1;
     let lines: Vec<&[u8]> = held[..end].split_inclusive(|&byte| byte == b'\n').collect();
+    let n_cells = |line: &[u8]| cells(line, delimiter).count();
+    let n_names = n_cells(lines[0]);
+    // Commas may be of numbers or of a title; for the others, the row names may have no name.
+    let is_alike = |line: &&&[u8]| {
+        let n = n_cells(line);
+        n == n_names || (delimiter != b',' && n == n_names + 1)
+    };
+    if n_names > 1 && 2 * lines.iter().filter(is_alike).count() > lines.len() {
+        return None;
+    }
     let first_of = |delimiter: u8| {
         let n_cells: Vec<usize> = lines.iter().map(|line| cells(line, delimiter).count()).collect();
         let &last = n_cells.last()?;

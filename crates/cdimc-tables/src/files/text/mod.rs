@@ -214,7 +214,9 @@ impl Columns {
         let is_left =
             |&column: &usize| roles[column] == Role::LeftOut && is_unnamed(&names[column]);
         let unnamed = (0..names.len()).filter(is_left).collect();
-        let is_number = |text: &str| text.parse::<f64>().is_ok_and(|x| !x.is_nan());
+        // Cells with a decimal comma are numbers, too.
+        let is_number =
+            |text: &str| text.replacen(',', ".", 1).parse::<f64>().is_ok_and(|x| !x.is_nan());
         // If the user names a column by a word, the first row is a header.
         let is_asked_for = |name: &String| position(name).is_some() && !is_number(name);
         let is_header = options.id.iter().chain(&options.label).any(is_asked_for);
@@ -313,7 +315,7 @@ impl<R: BufRead> Records<R> {
             csv::ErrorKind::Utf8 { pos, .. } => Problem::Damaged {
                 format: "text table",
                 reason: format!(
-                    "line {} is not UTF-8",
+                    "line {} is not UTF-8: save it as \"CSV UTF-8\", or give the workbook itself",
                     pos.map_or(0, |p| p.line()) + self.above.lines_above
                 ),
             },

@@ -92,11 +92,14 @@ fn every_error_names_the_row_or_column() {
         - ::  :: rna.csv: the file is empty$
         - :: a,b\n :: rna.csv: no rows below the header$
         - :: 1.5,2\n3,4\n :: rna.csv: no header
+        - :: 1,5;2,5\n3,5;4\n :: rna.csv: no header
+        id=ID :: P;A;B;N\np1;1,5;2,5;x\np2;1,7;3;\np3;2;3,1;\np4;1,2;7,7;\n :: rna.csv: no column `ID`; there are: `P`, `A`, `B`, `N`$
+        id=P :: P;A;B\np1;1,5;2,5\np2;1,7;n.a.\np3;2;3,1\np4;4;3\n :: rna.csv: row 2, column `B`: `n.a.` is not a number
         - :: a,b\n1,2\n3\n :: row 2 (line 3) has 1 cells, the header has 2: it begins with `3`; if that is a note, delete the line$
         - :: a,b\n1,x\n :: rna.csv: row 1, column `b`: `x` is not a number
         - :: a,b\n1,inf\n :: rna.csv: row 1, column `b` = inf: values must be finite$
         id=id :: a,b\n1,2\n :: rna.csv: no column `id`; there are: `a`, `b`$
-        id=id :: id,b\nx,2\ny,3\nx,4\n :: rna.csv: id `x` is in row 1 and again in row 3: ids must be unique$
+        id=id :: id,b\nx,2\ny,3\nx,4\n :: rna.csv: id `x` is in row 1 and again in row 3: ids must be unique; leave one out, or choose with --replicates first or mean$
         - :: b,c,b\n1,2,3\n :: rna.csv: `b` names features 1, 3: a feature has
         - :: 1-Mar,c,1-Mar\n1,2,3\n :: makes one of each; spreadsheets make such dates of MARCH1 and MARC1$
         id=id :: id,b,id\nx,2,1\n :: rna.csv: two columns are named `id`$

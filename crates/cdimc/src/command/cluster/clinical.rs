@@ -25,7 +25,13 @@ impl ClinicalInput {
         if let Some(columns) = &self.survival {
             for column in [&columns.time, &columns.event] {
                 if !table.names().contains(column) {
-                    bail!("{}: no column `{column}` (--survival)", self.file.display());
+                    let names: Vec<String> =
+                        table.names().iter().map(|name| format!("`{name}`")).collect();
+                    let there = names.join(", ");
+                    bail!(
+                        "{}: no column `{column}` (--survival); there are: {there}",
+                        self.file.display()
+                    );
                 }
             }
         }
