@@ -221,7 +221,7 @@ impl Catalog {
         let Manifest { name, home, .. } = manifest;
         let files = self.missing(manifest).join(", ");
         DatasetError::Message(format!(
-            "data set {name} lacks {files} ({folders}); its home is {home}"
+            "data set {name} lacks {files} ({folders}): get them with `cargo xtask datasets fetch {name}`; its home is {home}"
         ))
     }
 }

@@ -33,6 +33,13 @@ impl Report<'_> {
     pub(super) fn summary(&self, page: &mut Page) {
         page.lead(&self.verdict().sentences("below").join(" "));
         page.cards(&self.cards());
+        let shown = self.joined.data.n_samples();
+        if shown < self.n_samples {
+            page.paragraph(&format!(
+                "This page shows {shown} of the {} samples, drawn at random for the search; labels.csv has all of them.",
+                self.n_samples
+            ));
+        }
         page.list(self.clusters().take(LINES).map(|cluster| self.in_a_line(cluster)));
         let coverage = self.outcome.model.as_ref().and_then(|model| model.mixture()?.coverage());
         if let (Some(sets), Some(coverage)) = (&self.outcome.clustering.sets, coverage) {
@@ -51,13 +58,6 @@ impl Report<'_> {
             }
         }
         self.strongest(page);
-        let shown = self.joined.data.n_samples();
-        if shown < self.n_samples {
-            page.paragraph(&format!(
-                "This page shows {shown} of the {} samples, drawn at random for the search; labels.csv has all samples.",
-                self.n_samples
-            ));
-        }
         if let [first, ..] = self.joined.unobserved.as_slice() {
             page.paragraph(&format!(
                 "{} samples have no cluster, because they have no value in any view (first: {first}).",

@@ -171,7 +171,7 @@ fn digits_needs_no_folder_and_the_others_name_their_files() {
     assert_eq!(catalog.status("digits").unwrap(), DatasetStatus::Present);
     assert_eq!(
         catalog.load("bdgp").unwrap_err().to_string(),
-        "data set bdgp lacks bdgp/BDGP.mat (no folder was given); its home is \
+        "data set bdgp lacks bdgp/BDGP.mat (no folder was given): get them with `cargo xtask datasets fetch bdgp`; its home is \
          https://doi.org/10.1093/bioinformatics/bts220"
     );
     assert_eq!(

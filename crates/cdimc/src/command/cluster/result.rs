@@ -96,6 +96,9 @@ impl Run {
         for sentence in verdict.sentences("in the report") {
             terminal.message(&sentence);
         }
+        if self.clinical.as_ref().is_some_and(|clinical| !clinical.notes.is_empty()) {
+            terminal.message("Parts of the clinical table were not used: see the warnings above.");
+        }
         self.output.finish(&self.record)?;
         say!("{}", report.display());
         Ok(())
