@@ -79,7 +79,7 @@ impl Hiding<'_> {
     /// Samples with the most views are known: complete ones have the cluster of all views, others their probabilities.
     /// Views of them are hidden as in the samples with fewer views, and EM continues, because samples of a fit are closer
     /// to their clusters than new ones. Numbers of views with too few known samples have the limit of one view less.
-    /// Too few unsure samples have the limit `coverage`, which trusts the probabilities of the model.
+    /// With too few unsure samples, their limit is `coverage`, as if the probabilities were right.
     pub(crate) fn limits(&self, coverage: f64) -> Option<Limits> {
         let mut samples: Vec<usize> = (0..self.observations.n_samples).collect();
         samples.shuffle(&mut self.seed.stream("sets").rng());

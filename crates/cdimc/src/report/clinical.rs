@@ -91,10 +91,12 @@ fn survival(page: &mut Page, found: &Survival) {
             p,
         ]
     });
-    let header = ["cluster", "samples", "events", "median", "restricted mean", "hazard ratio", "p"];
+    let time = &found.columns.time;
+    let [median, mean] = ["median", "restricted mean"].map(|what| format!("{what}, {time}"));
+    let header = ["cluster", "samples", "events", &median, &mean, "hazard ratio", "p"];
     page.colored_table(&header, rows);
     page.paragraph(&format!(
-        "Times are in the units of the table. The restricted mean, with its standard error, is the mean time without the \
+        "The restricted mean, with its standard error, is the mean time without the \
          event up to {}, the last time at which every cluster still has samples under observation. Hazard ratios with 95 % intervals are against \
          cluster {}, by Cox's model (ties by Efron); a cluster without events has ratio 0 and no interval.",
         short(found.horizon), found.reference

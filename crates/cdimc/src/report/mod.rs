@@ -365,7 +365,7 @@ impl Report<'_> {
             _ => String::new(),
         };
         page.paragraph(&format!(
-            "{} samples have a probability below {DOUBTFUL_CONFIDENCE}{lowest}.",
+            "Samples with a probability below {DOUBTFUL_CONFIDENCE}: {}{lowest}.",
             doubtful.len()
         ));
         let sets = self.outcome.clustering.sets.as_deref();

@@ -42,8 +42,8 @@ th[role=button] { cursor: pointer; }
   th, td { padding: .15rem .35rem; } td.long { overflow-wrap: anywhere; }
   body { margin: 0; max-width: none; } figure:has(svg[width='460']) { max-width: 47%; } figure, tr, .short { break-inside: avoid; } h2 { break-after: avoid; }
   h1.page ~ h1.page { break-before: page; }
-  .sheet { font-size: 12px; line-height: 1.3; padding: 0; } .sheet h1 { margin: 0; font-size: 1.2rem; } .sheet h2 { margin: .6rem 0 0; font-size: 1rem; }
-  .sheet p, .sheet .table, .sheet table, .sheet figure { margin: .25rem 0; } .sheet pre { padding: .2rem; } .sheet th, .sheet td { padding: .05rem .3rem; } }
+  .sheet { font-size: 11px; line-height: 1.25; padding: 0; } .sheet h1 { margin: 0; font-size: 1.2rem; } .sheet h2 { margin: .4rem 0 0; font-size: .9rem; }
+  .sheet p, .sheet .table, .sheet table, .sheet figure { margin: .25rem 0; } .sheet pre { padding: .2rem; } .sheet th, .sheet td { padding: 0 .3rem; } }
 ";
 
 /// Script that sorts a table after a click on its header, and searches it; a long table starts with its first rows.
