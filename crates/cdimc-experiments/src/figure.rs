@@ -26,12 +26,6 @@ pub(crate) struct Series {
     pub points: Vec<(f64, Summary)>,
 }
 
-impl Series {
-    pub(crate) fn new(label: &str, color: Option<RGBColor>) -> Self {
-        Self { label: label.to_owned(), color, points: Vec::new() }
-    }
-}
-
 /// Means with their standard deviations, one bar each.
 pub(crate) fn bars(title: &str, rows: &[(String, Summary)]) -> Result<String> {
     let (left, width, step) = (170, 330, 28);
@@ -267,8 +261,9 @@ mod tests {
 
     fn all() -> Vec<String> {
         let series = |label: &str, mean, color| Series {
+            label: label.to_owned(),
+            color,
             points: vec![(0.1, summary(mean)), (0.3, summary(mean - 10.0))],
-            ..Series::new(label, color)
         };
         let points = vec![(1e-5, 0.1, Some(90.0)), (0.1, 0.1, None), (1e-5, 1.0, Some(55.5))];
         let map = HeatMap { across: "learning rate", down: "alpha", points };

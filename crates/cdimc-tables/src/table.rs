@@ -148,23 +148,23 @@ pub(crate) fn check_ids_once(table: &Table) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Returns the positions of each feature name, in order of first appearance.
-pub(crate) fn features_by_name(features: &[String]) -> Vec<(&str, Vec<usize>)> {
-    let mut place = HashMap::with_capacity(features.len());
-    let mut names: Vec<(&str, Vec<usize>)> = Vec::new();
-    for (j, name) in features.iter().enumerate() {
-        let at = *place.entry(name.as_str()).or_insert(names.len());
-        match names.get_mut(at) {
-            Some((_, places)) => places.push(j),
-            None => names.push((name, vec![j])),
+/// Returns the positions of each name, in order of first appearance.
+pub(crate) fn places_by_name(names: &[String]) -> Vec<(&str, Vec<usize>)> {
+    let mut place = HashMap::with_capacity(names.len());
+    let mut places: Vec<(&str, Vec<usize>)> = Vec::new();
+    for (j, name) in names.iter().enumerate() {
+        let at = *place.entry(name.as_str()).or_insert(places.len());
+        match places.get_mut(at) {
+            Some((_, of_name)) => of_name.push(j),
+            None => places.push((name, vec![j])),
         }
     }
-    names
+    places
 }
 
 /// Checks that no feature occurs twice; messages call the features `lines` of the file.
 pub(crate) fn check_features_once(table: &Table, lines: &'static str) -> Result<(), Problem> {
-    let mut repeated = features_by_name(&table.features);
+    let mut repeated = places_by_name(&table.features);
     repeated.retain(|(_, places)| places.len() > 1);
     if repeated.is_empty() {
         return Ok(());

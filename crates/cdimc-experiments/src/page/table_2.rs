@@ -133,16 +133,17 @@ fn settings(part: &Part<'_>) -> Result<Vec<String>> {
 /// The paper's ACC of CDIMC-net and every row's over the rates.
 fn series(part: &Part<'_>) -> Vec<Series> {
     let rate = |pattern: &str| rate_of(pattern).parse::<f64>().ok();
-    let mut paper = Series::new("CDIMC-net in the paper", Some(INK));
     let printed = part.published(CdimcNet::NAME);
-    paper.points.extend(printed.filter_map(|entry| Some((rate(&entry.pattern)?, entry.acc))));
+    let points = printed.filter_map(|entry| Some((rate(&entry.pattern)?, entry.acc))).collect();
+    let paper = Series { label: "CDIMC-net in the paper".to_owned(), color: Some(INK), points };
     let mut rows: BTreeMap<&str, Series> = BTreeMap::new();
     for table in &part.tables {
         for row in &table.rows {
             let Some((rate, acc)) = rate(table.pattern).zip(row.percent("acc")) else { continue };
             let series = rows.entry(&row.label).or_insert_with(|| {
                 let color = COLORED.iter().find(|(label, _)| *label == row.label);
-                Series::new(shown(&row.label), color.map(|(_, color)| *color))
+                let (label, color) = (shown(&row.label).to_owned(), color.map(|(_, color)| *color));
+                Series { label, color, points: Vec::new() }
             });
             series.points.push((rate, acc));
         }

@@ -3,7 +3,7 @@
 use crate::checks::advice_on_repeats;
 use crate::error::{Problem, ensure};
 use crate::files::{ReadOptions, Replicates, is_missing, read_words};
-use crate::table::features_by_name;
+use crate::table::places_by_name;
 use crate::{Table, TableError};
 use cdimc_data::Matrix;
 use ndarray::Array2;
@@ -130,36 +130,30 @@ impl SampleNames {
         }
         let ids = table.ids.as_ref();
         let ids = ids.ok_or_else(|| "has no ids that could name samples (--id)".to_owned())?;
-        let mut rows: Vec<(String, Vec<usize>)> = Vec::new();
-        let mut place: HashMap<String, usize> = HashMap::new();
-        for (row, id) in ids.iter().enumerate() {
-            let name = self.mapped(&table.name, id)?;
+        let names = ids.iter().map(|id| self.mapped(&table.name, id));
+        let names: Vec<String> = names.collect::<Result<_, _>>()?;
+        for (name, id) in names.iter().zip(ids) {
             ensure!(
-                !is_missing(&name, &ReadOptions::default()),
+                !is_missing(name, &ReadOptions::default()),
                 "`{id}` would be of sample `{name}`: a word for \"missing\" names no sample"
             );
-            let at = *place.entry(name.clone()).or_insert(rows.len());
-            match rows.get_mut(at) {
-                None => rows.push((name, vec![row])),
-                Some((_, of_sample)) if self.replicates == Replicates::Refuse => {
-                    let first = &ids[of_sample[0]];
-                    let advice = advice_on_repeats(first, id, ids);
-                    return Err(Problem::Message(format!(
-                        "`{first}` and `{id}` are both of sample `{name}`{advice}"
-                    )));
-                }
-                Some((_, of_sample)) => of_sample.push(row),
+        }
+        let mut rows = places_by_name(&names);
+        let repeated = rows.iter().filter(|(_, of_sample)| of_sample.len() > 1);
+        match (self.replicates, repeated.min_by_key(|(_, of_sample)| of_sample[1])) {
+            (Replicates::Refuse, Some((name, of_sample))) => {
+                let [first, id] = [0, 1].map(|place| &ids[of_sample[place]]);
+                let advice = advice_on_repeats(first, id, ids);
+                return Err(Problem::Message(format!(
+                    "`{first}` and `{id}` are both of sample `{name}`{advice}"
+                )));
             }
+            (Replicates::First, _) => {
+                rows.iter_mut().for_each(|(_, of_sample)| of_sample.truncate(1));
+            }
+            _ => {}
         }
-        if self.replicates == Replicates::First {
-            rows.iter_mut().for_each(|(_, of_sample)| of_sample.truncate(1));
-        }
-        let first: Vec<usize> = rows.iter().map(|(_, of_sample)| of_sample[0]).collect();
-        table.values = if rows.iter().all(|(_, of_sample)| of_sample.len() == 1) {
-            table.values.select_rows(&first)
-        } else {
-            means(table.values.dense(), rows.iter().map(|(_, of_sample)| of_sample.as_slice()))
-        };
+        table.values = merged(&table.values, &rows);
         if let Some(labels) = &mut table.labels {
             let known = |of_sample: &Vec<usize>| {
                 let mut known = of_sample.iter().map(|&row| &labels[row]);
@@ -167,7 +161,7 @@ impl SampleNames {
             };
             *labels = rows.iter().map(|(_, of_sample)| known(of_sample)).collect();
         }
-        table.ids = Some(rows.into_iter().map(|(name, _)| name).collect());
+        table.ids = Some(rows.into_iter().map(|(name, _)| name.to_owned()).collect());
         Ok(())
     }
 
@@ -190,25 +184,22 @@ impl SampleNames {
 }
 
 pub(crate) fn merge_features(table: &mut Table, replicates: Replicates) {
-    let by_name = features_by_name(&table.features);
+    let mut by_name = places_by_name(&table.features);
     let n_more = table.features.len() - by_name.len();
     if n_more == 0 {
         return;
     }
-    let groups = || by_name.iter().map(|(_, places)| &places[..]);
-    let first: Vec<usize> = groups().map(|places| places[0]).collect();
-    let (values, which) = if replicates == Replicates::Mean {
-        let by_feature = means(table.values.transposed().dense(), groups());
-        (by_feature.transposed(), "the mean")
-    } else {
-        (table.values.select_columns(&first), "the first feature")
-    };
-    let names = by_name.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let mut which = "the mean";
+    if replicates == Replicates::First {
+        which = "the first feature";
+        by_name.iter_mut().for_each(|(_, places)| places.truncate(1));
+    }
     tracing::warn!(
         "{}: {which} counts for each name: {n_more} features have the name of an earlier one",
         table.path.display()
     );
-    (table.features, table.values) = (names, values);
+    table.values = merged(&table.values.transposed(), &by_name).transposed();
+    table.features = by_name.iter().map(|(name, _)| (*name).to_owned()).collect();
 }
 
 fn regex(pattern: &str) -> Result<Regex, String> {
@@ -220,10 +211,14 @@ fn regex(pattern: &str) -> Result<Regex, String> {
     })
 }
 
-/// Returns the means of groups of rows over measured cells.
-fn means<'a>(values: &Array2<f64>, groups: impl ExactSizeIterator<Item = &'a [usize]>) -> Matrix {
+/// Returns the means of named groups of rows over measured cells.
+fn merged(values: &Matrix, groups: &[(&str, Vec<usize>)]) -> Matrix {
+    if groups.iter().all(|(_, rows)| rows.len() == 1) {
+        return values.select_rows(&groups.iter().map(|(_, rows)| rows[0]).collect::<Vec<_>>());
+    }
+    let values = values.dense();
     let mut means = Array2::from_elem((groups.len(), values.ncols()), f64::NAN);
-    for (mut to, rows) in means.outer_iter_mut().zip(groups) {
+    for (mut to, (_, rows)) in means.outer_iter_mut().zip(groups) {
         for (j, cell) in to.iter_mut().enumerate() {
             let there = rows.iter().map(|&row| values[[row, j]]);
             let there: Vec<f64> = there.filter(|x| !x.is_nan()).collect();

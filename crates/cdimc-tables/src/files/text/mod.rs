@@ -310,17 +310,17 @@ impl<R: BufRead> Records<R> {
     }
 
     fn damaged(&self, error: csv::Error) -> Problem {
-        match error.into_kind() {
-            csv::ErrorKind::Io(error) => Problem::Io(error),
-            csv::ErrorKind::Utf8 { pos, .. } => Problem::Damaged {
-                format: "text table",
-                reason: format!(
-                    "line {} is not UTF-8: save it as \"CSV UTF-8\", or give the workbook itself",
-                    pos.map_or(0, |p| p.line()) + self.above.lines_above
-                ),
-            },
-            other => Problem::Damaged { format: "text table", reason: format!("{other:?}") },
-        }
+        let reason = match error.into_kind() {
+            csv::ErrorKind::Io(error) => return Problem::Io(error),
+            csv::ErrorKind::Utf8 { pos, .. } => {
+                let line = pos.map_or(0, |p| p.line()) + self.above.lines_above;
+                format!(
+                    "line {line} is not UTF-8: save it as \"CSV UTF-8\", or give the workbook itself"
+                )
+            }
+            other => format!("{other:?}"),
+        };
+        Problem::Damaged { format: "text table", reason }
     }
 
     /// Returns whether blank lines were skipped before a record of one line.
