@@ -80,17 +80,13 @@ impl Beginning {
         }
         let delimiter = separator.unwrap_or_else(|| delimiter_of(&held));
         let has_known_lines = is_gct || separator.is_some() || !comments.is_empty();
+        let (first, last) = (lines_above + 1, lines_above + n_left_out);
         let warning = has_known_lines.then(|| match n_left_out {
-            1 => format!("line {} is above the table and is left out", lines_above + 1),
-            n => format!(
-                "lines {} to {} are above the table and are left out",
-                lines_above + 1,
-                lines_above + n
-            ),
+            1 => format!("line {first} is above the table and is left out"),
+            _ => format!("lines {first} to {last} are above the table and are left out"),
         });
-        lines_above += n_left_out;
         let title = title(&held, delimiter);
-        let beginning = Self { delimiter, lines_above, is_gct, warning, title };
+        let beginning = Self { delimiter, lines_above: last, is_gct, warning, title };
         Ok((beginning, Cursor::new(held).chain(text)))
     }
 }
