@@ -29,7 +29,7 @@ fn cells_of_x(
 }
 
 fn bytes(path: impl AsRef<Path>) -> Vec<u8> {
-    std::fs::read(path).unwrap()
+    std::fs::read(path).expect("a readable file")
 }
 
 #[test]
