@@ -72,11 +72,15 @@ impl Language {
                 Self::Python => words[0],
                 Self::R => words[1],
             };
-            while let Some(start) = text.find(before) {
+            // What was replaced is not read again: a value may hold an option's name.
+            let mut done = 0;
+            while let Some(found) = text[done..].find(before) {
+                let start = done + found;
                 let rest = &text[start + before.len()..];
                 let value = if has_value { first_value(rest) } else { "" };
-                let end = start + before.len() + value.len();
-                text.replace_range(start..end, &words.replace("{}", value.trim_matches('\'')));
+                let words = words.replace("{}", value.trim_matches('\''));
+                text.replace_range(start..start + before.len() + value.len(), &words);
+                done = start + words.len();
             }
         }
         text
@@ -110,6 +114,8 @@ mod tests {
             Language::R.advice(codes),
             "a: if it means \"not measured\", replace it with NA"
         );
+        let loops = "--id-pattern '--id-pattern '";
+        assert!(Language::R.advice(loops).starts_with("rownames(x) <- sub(r\"(--id-pattern .*)"));
         let id = "name it with --id 'n', or leave it out with --drop 'n' if it is a measurement";
         let python = "make it the index, or leave it out if it is a measurement";
         assert_eq!(Language::Python.advice(id), python);

@@ -309,12 +309,13 @@ impl Reasons {
     }
 
     /// Returns the parts of the views that no listed column has, with their names.
-    pub fn rest(&self) -> [(f64, String); 2] {
+    pub fn rest(&self) -> Vec<(f64, String)> {
         let (n, others) = self.others;
-        [
-            (others, format!("the other {n} columns together")),
-            (self.halfway, "a sample halfway between the two clusters".into()),
-        ]
+        let mut rest = vec![(self.halfway, "a sample halfway between the two clusters".into())];
+        if n > 0 {
+            rest.insert(0, (others, format!("the other {n} columns together")));
+        }
+        rest
     }
 
     /// Returns a sentence on ranges that begin with "about"; empty if there are none.

@@ -69,8 +69,9 @@ fn content(page: &mut Page, reasons: &Reasons) {
         let header = ["column", "value", &ranges[0], &ranges[1], "log odds"];
         page.table(&header, rows.into_iter());
     }
-    let [others, halfway] = reasons.rest().map(|(part, name)| format!("{} {name}", signed(part)));
-    page.paragraph(&format!("Besides: {others}, {halfway}. {}", reasons.on_ranges()));
+    let rest = reasons.rest().into_iter().map(|(part, name)| format!("{} {name}", signed(part)));
+    let rest: Vec<String> = rest.collect();
+    page.paragraph(&format!("Besides: {}. {}", rest.join(", "), reasons.on_ranges()));
     page.beside(&[&|page| how_sure(page, reasons), &|page| next(page, reasons), &|page| {
         similar(page, reasons);
     }]);

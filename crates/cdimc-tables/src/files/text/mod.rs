@@ -255,7 +255,7 @@ fn available_columns(names: &[String]) -> String {
     let named = listed(names.iter().map(String::as_str).filter(|name| !is_unnamed(name)));
     if names.first().is_some_and(|name| is_unnamed(name)) {
         format!(
-            "{named}, and a first one without a name: for that one, give --id only for the other files, as FILE=COLUMN"
+            "{named}, and a first one without a name: for that one, give --id only for the other files, as FILE=COLUMN; if the columns are samples, add --transposed FILE"
         )
     } else {
         named
