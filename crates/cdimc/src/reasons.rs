@@ -261,11 +261,19 @@ impl Reasons {
         )
     }
 
+    /// Returns which views are measured and which are missing.
+    pub fn measured(&self) -> String {
+        let measured: Vec<&str> = self.parts.iter().skip(1).map(|part| part.0.as_str()).collect();
+        let missing: Vec<&str> = self.next.iter().map(|next| next.view.as_str()).collect();
+        let missing = if missing.is_empty() { "none".to_owned() } else { missing.join(", ") };
+        format!("Measured: {}. Missing: {missing}.", measured.join(", "))
+    }
+
     /// Returns the set of clusters in words; empty if no view is missing or the model has no sets.
     pub fn certainty(&self) -> String {
         match &self.set {
             Some((set, coverage)) if !self.next.is_empty() => format!(
-                "With all views it would be in cluster {}. This is right for about {} % of the {}.",
+                "With all views it would be in cluster {}. Such sets are right for about {} % of the {}.",
                 set_text(set.iter()),
                 100.0 * coverage,
                 if self.probabilities[self.cluster] >= *coverage {
@@ -311,9 +319,14 @@ impl Reasons {
     /// Returns the parts of the views that no listed column has, with their names.
     pub fn rest(&self) -> Vec<(f64, String)> {
         let (n, others) = self.others;
-        let mut rest = vec![(self.halfway, "a sample halfway between the two clusters".into())];
+        let mut rest = vec![(
+            self.halfway,
+            "before any column counts: a sample halfway between the two clusters".into(),
+        )];
         if n > 0 {
-            rest.insert(0, (others, format!("the other {n} columns together")));
+            let listed: f64 = self.columns.iter().map(|column| column.log_odds).sum();
+            let most = if others.abs() > listed.abs() { ", more than those listed" } else { "" };
+            rest.insert(0, (others, format!("the other {n} columns together{most}")));
         }
         rest
     }
@@ -338,9 +351,15 @@ impl Reasons {
 
     /// Returns the reasons as lines for a terminal.
     pub fn text(&self) -> String {
-        let mut lines =
-            vec![self.headline(), self.certainty(), String::new(), self.odds(), String::new()];
-        // A complete sample has no second line.
+        let mut lines = vec![
+            self.headline(),
+            self.measured(),
+            self.certainty(),
+            String::new(),
+            self.odds(),
+            String::new(),
+        ];
+        // A complete sample has no set.
         lines.dedup();
         let mut text = lines.join("\n");
         let width = self.parts.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
@@ -435,7 +454,9 @@ impl Reasons {
         rows.push(part("halfway", "", self.halfway));
         for next in &self.next {
             let mut cells = vec![String::new(); 9];
-            cells.extend([next.removed, next.p_resolved].map(|x| x.to_string()));
+            if self.doubt >= NO_DOUBT {
+                cells.extend([next.removed, next.p_resolved].map(|x| x.to_string()));
+            }
             rows.push(row("missing view", [&next.view, ""], cells));
         }
         rows

@@ -40,7 +40,7 @@ pub(super) fn sample_pages(verdict: &Verdict, reasons: &[Reasons]) -> String {
 
 fn content(page: &mut Page, reasons: &Reasons) {
     page.lead(&format!("{}.", reasons.headline()));
-    page.paragraph(&format!("{} {}", reasons.certainty(), reasons.advice()));
+    page.paragraph(&format!("{} {} {}", reasons.measured(), reasons.certainty(), reasons.advice()));
     page.section("Why this cluster");
     page.paragraph(&reasons.odds());
     page.figure(

@@ -35,7 +35,7 @@ fn reasons_add_up_and_agree_with_the_labels() {
         "{shown}"
     );
     // A complete sample has no promise: its set is its cluster.
-    assert!(shown.matches("This is right for about 90 % of the").count() == 1, "{shown}");
+    assert!(shown.matches("Such sets are right for about 90 % of the").count() == 1, "{shown}");
     // Lines of parts, of columns, and of all other columns: name and number.
     let shown = desk.succeeds(&format!("{explain} --sample s3"));
     let numbers = shown.lines().filter_map(|line| line.strip_prefix("  "));
@@ -88,7 +88,7 @@ fn sets_contain_the_cluster_and_grow_with_the_coverage() {
     assert!(sizes[0] <= sizes[1], "{sizes:?}");
     let report = desk.text("0.97/report.html");
     assert!(
-        report.contains("This is right for about 97 % of the sure and of the unsure ones."),
+        report.contains("Such sets are right for about 97 % of the sure and of the unsure ones."),
         "{report}"
     );
 }
