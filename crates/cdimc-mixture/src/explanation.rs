@@ -8,8 +8,8 @@
 //!
 //! with the exponent e of the calibration. With D, the squared Mahalanobis distance, and F(D) = ½ (ν + q) log(1 + D / ν), the
 //! part of a view is `c_a - c_b - w (D_a - D_b)`, where w is the secant slope of F between the two distances. Their difference is a
-//! quadratic function of the coordinates z. Between the row m halfway between the clusters' means
-//! and the row z it changes by `(z - m)ᵀ h` with
+//! quadratic function of the coordinates z. Let m be the row halfway between the clusters' means.
+//! From m to the row z, the part changes by `(z - m)ᵀ h` with
 //! `h = A (z + m - 2 μ_a) - B (z + m - 2 μ_b)` and the inverse scatters A and B. `z - m` is a sum over the columns, so each
 //! column has its share, and the parts add up.
 

@@ -421,8 +421,8 @@ impl Reasons {
         "p_half_removed",
     ];
 
-    /// Returns the reasons as rows of a table. The parts of sizes and views add up to the total; the parts of columns, other
-    /// columns and halfway add up to those of the views.
+    /// Returns the reasons as rows of a table. The total is the sum of the rows `cluster sizes` and `view`. The sum of the
+    /// views is also the sum of the rows `column`, `other columns` and `halfway`.
     pub fn rows(&self) -> Vec<Vec<String>> {
         let row = |kind: &str, [view, column]: [&str; 2], cells: Vec<String>| {
             let [cluster, other] = [self.cluster, self.other].map(|c| c.to_string());

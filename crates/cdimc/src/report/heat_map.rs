@@ -18,7 +18,7 @@ const MOST: f64 = 2.5;
 const STEPS: f64 = 5.0;
 /// Maximum number of categories with their own color.
 const CATEGORIES: usize = 7;
-/// Colors of categories, unlike those of clusters; the last stands for all others.
+/// Colors of categories; they differ from the colors of clusters. The last color is for all other categories.
 const PASTEL: [RGBColor; CATEGORIES + 1] = [
     RGBColor(170, 150, 220),
     RGBColor(245, 180, 195),
