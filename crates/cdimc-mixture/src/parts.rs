@@ -260,7 +260,14 @@ impl MixtureModel {
         let solution = Solution {
             projections: self.projections.clone(),
             observations,
-            fit: Fit { responsibilities, log_likelihood, mixture, pooled, moments },
+            fit: Fit {
+                responsibilities,
+                log_likelihood,
+                mixture,
+                pooled,
+                moments,
+                is_abandoned: false,
+            },
             shared: SharedNats::default(),
             refined: Vec::new(),
             evidence: Vec::new(),

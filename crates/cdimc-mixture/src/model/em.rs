@@ -34,6 +34,8 @@ pub(crate) struct Fit {
     pub(crate) pooled: Vec<Pooled>,
     /// Input of the next M step.
     pub(crate) moments: Moments,
+    /// Whether the run ended early, because it was unlikely to reach its goal.
+    pub(crate) is_abandoned: bool,
 }
 
 /// Maximum number of iterations.
@@ -86,11 +88,17 @@ impl<'a> Em<'a> {
             iteration += 1;
             let converged =
                 (value - last).abs() < self.tolerance * self.observations.n_samples as f64;
-            let abandoned = iteration >= MIN_ITERATIONS
+            let is_abandoned = iteration >= MIN_ITERATIONS
                 && self.goal.is_some_and(|goal| value + MAX_GAINS_TO_GOAL * (value - last) < goal);
-            if converged || abandoned || iteration >= self.iterations {
-                let log_likelihood = value;
-                return Ok(Fit { responsibilities, log_likelihood, mixture, pooled, moments });
+            if converged || is_abandoned || iteration >= self.iterations {
+                return Ok(Fit {
+                    responsibilities,
+                    log_likelihood: value,
+                    mixture,
+                    pooled,
+                    moments,
+                    is_abandoned,
+                });
             }
             last = value;
         }

@@ -204,7 +204,8 @@ impl<'a> Search<'a> {
         let least = min_equal(found.shared.information);
         for moments in moves {
             let fit = em.run(moments)?;
-            if fit.log_likelihood > goal {
+            // From some moves the likelihood rises above the goal and falls again: EM maximizes it under the prior.
+            if fit.log_likelihood > goal && !fit.is_abandoned {
                 let better = self.evaluate(fit);
                 if better.shared.information >= least {
                     return Ok(Some(better));
