@@ -15,6 +15,7 @@ use crate::settings::TMixture;
 use cdimc_core::{ClusterError, Observer};
 use cdimc_data::{MultiView, Seed};
 use serde::{Deserialize, Serialize};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Held-out shared information of one choice of coordinates; without shared samples, the views are halves of
 /// columns.
@@ -66,8 +67,12 @@ pub(crate) fn choose(
     observer: &dyn Observer,
 ) -> Result<Choice, ClusterError> {
     let (kinds, priors) = (candidates(settings, views), settings.priors());
-    let progress = |_: &'static str, done, of, loss| observer.step("coordinates", done, of, loss);
-    let search = PilotSearch { settings, n_clusters, seed, progress: &progress };
+    // Every kind is searched, and the better half is refined.
+    let (done, of) = (AtomicUsize::new(0), kinds.len() + kinds.len().div_ceil(2));
+    let progress = |_: &'static str, _, _, loss| {
+        observer.step("coordinates", done.load(Ordering::Relaxed).min(of), of, loss)
+    };
+    let search = PilotSearch { settings, n_clusters, seed, progress: &progress, done: &done };
     let width = Width::by_centers(settings.dimensions, n_clusters);
     let first = Candidate { kind: kinds[0], width, prior: priors[0] };
     let mut evidence = Vec::new();

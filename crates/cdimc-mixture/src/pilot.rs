@@ -13,6 +13,7 @@ use crate::watch::{Progress, Watch};
 use cdimc_core::ClusterError;
 use cdimc_data::{MultiView, Seed};
 use rand::seq::SliceRandom;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Maximum number of starts and of refined starts of a pilot search.
 const EFFORT: (usize, usize) = (8, 2);
@@ -48,6 +49,8 @@ pub(crate) struct PilotSearch<'a> {
     pub(crate) n_clusters: usize,
     pub(crate) seed: Seed,
     pub(crate) progress: &'a Progress<'a>,
+    /// Number of finished searches and refinements.
+    pub(crate) done: &'a AtomicUsize,
 }
 
 impl PilotSearch<'_> {
@@ -91,6 +94,7 @@ impl PilotSearch<'_> {
         let Pilot { observations, state, .. } = &mut pilot;
         self.search(observations, &candidate.prior).run_starts(state, self.progress)?;
         pilot.held_out = self.held_out(&pilot, &pilot);
+        self.done.fetch_add(1, Ordering::Relaxed);
         Ok(pilot)
     }
 
@@ -99,6 +103,7 @@ impl PilotSearch<'_> {
         let Pilot { candidate, observations, state, .. } = pilot;
         self.search(observations, &candidate.prior).refine(state, self.progress)?;
         pilot.held_out = self.held_out(pilot, pilot);
+        self.done.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 

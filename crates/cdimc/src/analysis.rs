@@ -13,7 +13,6 @@ use cdimc_metrics::match_labels;
 use cdimc_mixture::{FittedMixture, Stability, TMixture};
 use rand::seq::SliceRandom;
 use serde_json::Value;
-use std::ops::ControlFlow;
 
 /// Largest forecast of a fit, in seconds on one thread, for which the fit is repeated to test its clusters.
 const QUICK_SECONDS: f64 = 4.0;
@@ -198,6 +197,27 @@ impl<'a> Analysis<'a> {
         })
     }
 
+    /// Returns the stages of a run of the mixture in order, with their typical time as a share of the fit; none for other
+    /// methods.
+    pub(crate) fn stages(&self) -> Vec<(&'static str, f64)> {
+        if self.clusterer().name() != TMixture::NAME {
+            return Vec::new();
+        }
+        let (n_numbers, n_clusters) = match self.number {
+            Number::Known(n_clusters) => (0, n_clusters),
+            Number::Within(NumberRange { from, to, .. }) => (to + 1 - from, to),
+        };
+        let stability = 0.1 * self.n_subsamples(n_clusters) as f64;
+        vec![
+            (NumberSearch::STAGE, 0.2 * n_numbers as f64),
+            ("coordinates", 0.7),
+            ("starts", 0.1),
+            ("refinement", 0.2),
+            ("stability", stability),
+            ("other views", if self.tests_markers { 0.4 } else { 0.0 }),
+        ]
+    }
+
     fn clusterer(&self) -> &dyn Clusterer {
         self.method.clusterer.as_ref()
     }
@@ -261,7 +281,7 @@ impl<'a> Analysis<'a> {
         observer: &dyn Observer,
     ) -> Result<Option<Stability>, ClusterError> {
         let seed = self.seed.stream("stability");
-        let found = fitted.stability(n_subsamples, seed, &Inner(observer));
+        let found = fitted.stability(n_subsamples, seed, observer);
         observer.stage_finished("stability");
         match found {
             // Too few samples are an error only if stability was requested.
@@ -280,7 +300,7 @@ impl<'a> Analysis<'a> {
         observer: &dyn Observer,
     ) -> Result<Option<Vec<Vec<Option<usize>>>>, ClusterError> {
         let seed = self.seed.stream("other views");
-        let found = fitted.labels_by_others(seed, &Inner(observer));
+        let found = fitted.labels_by_others(seed, observer);
         observer.stage_finished("other views");
         let mut found = found?;
         found.iter_mut().flatten().for_each(|of_view| match_numbers(of_view, labels));
@@ -329,23 +349,6 @@ fn match_numbers(clusters: &mut [Option<usize>], labels: &[usize]) {
     }
     for cluster in clusters.iter_mut() {
         *cluster = cluster.and_then(|cluster| names[&cluster]);
-    }
-}
-
-/// Reports the steps of a computation as steps of an inner one, and stores its parts.
-struct Inner<'a>(&'a dyn Observer);
-
-impl Observer for Inner<'_> {
-    fn on_step(&self, step: &Step) -> ControlFlow<()> {
-        self.0.on_inner_step(step)
-    }
-
-    fn store(&self, name: &str, bytes: Vec<u8>) {
-        self.0.store(name, bytes);
-    }
-
-    fn stored(&self, name: &str) -> Option<Vec<u8>> {
-        self.0.stored(name)
     }
 }
 

@@ -142,6 +142,7 @@ impl Run {
         analysis.compares = true;
         analysis.tests_markers = true;
         analysis.n_subsamples = self.record.n_subsamples;
+        terminal.expect(analysis.stages());
         let host = TerminalHost::new(terminal, (&self.record, &self.output), every, resume);
         let found = analysis.run(&host).and_then(|outcome| match &self.parts {
             Some(parts) => parts.fit(outcome, &self.joined, &host),

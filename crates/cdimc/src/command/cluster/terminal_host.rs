@@ -4,7 +4,7 @@ use super::run_record::{ResumeState, RunRecord, Seconds};
 use crate::command::output::OutputFolder;
 use crate::core::{Observer, Step};
 use crate::note;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use signal_hook::{consts, flag};
 use std::collections::HashSet;
 use std::io::IsTerminal;
@@ -31,11 +31,56 @@ struct Progress {
     /// Whether lines are shown instead of a bar.
     plain: bool,
     stage: &'static str,
+    left: TimeLeft,
     last_step: Instant,
     last_line: Instant,
     /// Stages that were shown; some stages occur several times.
     shown: HashSet<&'static str>,
     seconds: Seconds,
+}
+
+/// Estimates how much of a run is done and how long the rest takes.
+struct TimeLeft {
+    /// The expected stages in order, with their shares of the time.
+    stages: Vec<(&'static str, f64)>,
+    started: Instant,
+    /// Share of the run that is done.
+    done: f64,
+    /// Time that was last shown.
+    shown: Duration,
+}
+
+/// Share of a run that must be done before a time is shown.
+const MIN_DONE: f64 = 0.05;
+/// Length of the bar, in steps.
+const BAR_STEPS: f64 = 1000.0;
+
+impl TimeLeft {
+    fn of(stages: Vec<(&'static str, f64)>) -> Self {
+        Self { stages, started: Instant::now(), done: 0.0, shown: Duration::MAX }
+    }
+
+    /// Counts a step. A stage that is not expected stands for the whole run.
+    fn step(&mut self, step: &Step) {
+        let share = step.done as f64 / step.of.max(1) as f64;
+        let done = match self.stages.iter().position(|(stage, _)| *stage == step.stage) {
+            Some(place) => {
+                let time = |stages: &[(&str, f64)]| stages.iter().map(|(_, t)| t).sum::<f64>();
+                (time(&self.stages[..place]) + share * self.stages[place].1) / time(&self.stages)
+            }
+            None if self.stages.is_empty() => share,
+            None => 0.0,
+        };
+        self.done = self.done.max(done);
+    }
+
+    /// Returns the time left, which never grows; none at the beginning of a run.
+    fn time(&mut self, elapsed: Duration) -> Option<Duration> {
+        if self.done >= MIN_DONE {
+            self.shown = self.shown.min(elapsed.mul_f64((1.0 - self.done) / self.done));
+        }
+        (self.shown < Duration::MAX).then_some(self.shown)
+    }
 }
 
 impl Terminal {
@@ -52,7 +97,8 @@ impl Terminal {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         if terminal && !quiet {
             bar.set_draw_target(ProgressDrawTarget::stderr());
-            let style = "{prefix:>13} {wide_bar} {pos}/{len}  {msg}  {eta} left";
+            bar.set_length(BAR_STEPS as u64);
+            let style = "{prefix:>13} {wide_bar} {msg}";
             let style = ProgressStyle::with_template(style);
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         }
@@ -61,12 +107,18 @@ impl Terminal {
             bar,
             plain: !terminal && !quiet,
             stage: "",
+            left: TimeLeft::of(Vec::new()),
             last_step,
             last_line,
             shown: HashSet::new(),
             seconds: Seconds::default(),
         });
         Ok(Self { quiet, signal, stops, progress })
+    }
+
+    /// Sets the stages that will come, with their shares of the time.
+    pub(super) fn expect(&self, stages: Vec<(&'static str, f64)>) {
+        self.progress().left = TimeLeft::of(stages);
     }
 
     /// Ends the time in which the program may wait for a pipe.
@@ -126,12 +178,16 @@ impl Progress {
         let stage = step.stage;
         if stage != self.stage {
             self.stage = stage;
-            self.bar.reset();
             self.bar.set_prefix(stage);
-            self.bar.set_length(step.of as u64);
+            if self.left.stages.is_empty() {
+                self.left = TimeLeft::of(Vec::new());
+            }
         }
-        self.bar.set_position(step.done as u64);
-        self.bar.set_message(step.loss.map_or_else(String::new, |loss| format!("loss {loss:.4}")));
+        self.left.step(step);
+        self.bar.set_position((BAR_STEPS * self.left.done) as u64);
+        let time = self.left.time(self.left.started.elapsed());
+        let time = time.map(|time| format!("{} left", HumanDuration(time)));
+        self.bar.set_message(time.unwrap_or_default());
         // A log gets a line for a new stage, and then one line per minute. A remaining time would mean nothing there.
         let is_new = self.shown.insert(stage);
         if self.plain && (is_new || self.last_line.elapsed() > Duration::from_secs(60)) {
@@ -237,4 +293,25 @@ fn signals() -> Vec<i32> {
 #[cfg(not(unix))]
 fn signals() -> Vec<i32> {
     vec![consts::SIGINT, consts::SIGTERM]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_left_counts_all_stages_and_never_grows() {
+        let mut left = TimeLeft::of(vec![("coordinates", 3.0), ("starts", 1.0)]);
+        let mut time = |stage, done, elapsed| {
+            left.step(&Step { stage, done, of: 10, loss: None });
+            left.time(Duration::from_secs(elapsed)).map(|time| time.as_secs())
+        };
+        assert_eq!(time("coordinates", 0, 0), None);
+        assert_eq!(time("coordinates", 5, 6), Some(10));
+        // Slower than before, another stage, and a stage that begins again.
+        assert_eq!(time("coordinates", 6, 100), Some(10));
+        assert_eq!(time("finish", 0, 10), Some(10));
+        assert_eq!(time("starts", 5, 14), Some(2));
+        assert_eq!(time("coordinates", 0, 15), Some(2));
+    }
 }
