@@ -1,6 +1,7 @@
 //! Reports of `inspect` and `cluster` about content that no table of measurements should have.
 
 use crate::desk::{Desk, VIEWS};
+use crate::shown::Shown;
 use serde_json::Value;
 
 /// Changes the cells of each row below the header of a file.
@@ -17,8 +18,7 @@ fn edit(desk: &Desk, from: &str, to: &str, change: &dyn Fn(usize, &mut Vec<Strin
 }
 
 fn data_warnings(desk: &Desk, run: &str) -> Vec<Value> {
-    let record: Value = serde_json::from_str(&desk.text(&format!("{run}/run.json"))).unwrap();
-    record["data-warnings"].as_array().cloned().unwrap_or_default()
+    desk.record(run)["data-warnings"].as_array().cloned().unwrap_or_default()
 }
 
 #[test]
@@ -31,12 +31,8 @@ fn rows_are_not_joined_by_number_if_there_is_an_id_column() {
     }
     let views = "--view rna_numbered.csv --view protein_numbered.csv";
     for command in ["inspect", "cluster -k 4 -o out"] {
-        let error = desk.fails(&format!("{command} {views}"));
-        assert!(
-            error.contains(
-                "column `id` looks like an id and differs in the same rows: name it with --id 'id'"
-            ),
-            "{error}"
+        desk.fails(&format!("{command} {views}")).has(
+            "column `id` looks like an id and differs in the same rows: name it with --id 'id'",
         );
     }
     desk.succeeds(&format!("inspect {views} --id id"));
@@ -54,19 +50,16 @@ fn codes_for_missing_are_reported_until_the_user_names_them() {
     edit(&desk, "rna.csv", "coded.csv", &code);
     let views = "--view coded.csv --view protein.csv --id id";
     let said = "coded.csv: -999 is clustered on as a measurement: it occurs 96 times in";
-    assert!(desk.succeeds(&format!("inspect {views}")).contains(said));
+    desk.succeeds(&format!("inspect {views}")).has(said);
     let cluster = format!("cluster {views} -k 4 --method concat");
-    let stderr = String::from_utf8(desk.run(&format!("{cluster} -o out")).stderr).unwrap();
-    assert!(stderr.contains(said), "{stderr}");
+    desk.notes(&format!("{cluster} -o out")).has(said);
     assert!(data_warnings(&desk, "out")[0].as_str().unwrap().starts_with(said));
-    assert!(desk.text("out/report.html").contains(said));
+    desk.text("out/report.html").has(said);
     let of_file = desk.succeeds(&format!("inspect {views} --missing-value coded.csv=-999"));
     assert!(!of_file.contains("-999") && of_file.contains("96 single missing cells"), "{of_file}");
-    let other = format!("{views} --missing-value protein.csv=-999");
-    let other = desk.succeeds(&format!("inspect {other}"));
-    assert!(
-        other.contains(said) && other.contains("--missing-value 'protein.csv=-999' has no effect")
-    );
+    desk.succeeds(&format!("inspect {views} --missing-value protein.csv=-999"))
+        .has(said)
+        .has("--missing-value 'protein.csv=-999' has no effect");
     desk.succeeds(&format!("{cluster} --missing-value -999 --missing-value nowhere -o named"));
     let [line] = &data_warnings(&desk, "named")[..] else { panic!("one warning") };
     assert!(line.as_str().unwrap().starts_with("--missing-value 'nowhere' has no effect"));
@@ -75,16 +68,13 @@ fn codes_for_missing_are_reported_until_the_user_names_them() {
 #[test]
 fn a_value_for_missing_of_the_clinical_table_has_an_effect_there() {
     let desk = Desk::new();
-    let rows: String =
-        (0..120).map(|i| format!("s{i},{}\n", if i == 5 { 99 } else { i % 50 })).collect();
-    desk.put("clinic.csv", &format!("id,age\n{rows}"));
+    desk.put_rows("clinic.csv", "id,age", |i| if i == 5 { 99 } else { i % 50 });
     let line = format!("cluster {VIEWS} -k 4 --method concat --clinical clinic.csv -o");
     for (run, value, n) in
         [("all", "99", 119), ("own", "clinic.csv=99", 119), ("other", "rna.csv=99", 120)]
     {
         desk.succeeds(&format!("{line} {run} --missing-value {value}"));
-        let associations = desk.text(&format!("{run}/associations.csv"));
-        assert!(associations.contains(&format!("\nage,Kruskal-Wallis,{n},")), "{associations}");
+        desk.text(&format!("{run}/associations.csv")).has(&format!("\nage,Kruskal-Wallis,{n},"));
         assert_eq!(data_warnings(&desk, run).len(), usize::from(run == "other"));
     }
 }
@@ -97,13 +87,13 @@ fn rows_that_are_no_samples_are_named_and_left_out_by_a_pattern() {
         format!("Mean{}\n", ",0.1".repeat(text.lines().next().unwrap().matches(',').count()));
     desk.put("summed.csv", &(text + &means));
     let views = "--view summed.csv --view protein.csv --id id";
-    let inspected = desk.succeeds(&format!("inspect {views}"));
-    let cure = "--drop-samples '^(Mean)$'";
-    assert!(inspected.contains("`Mean` would be clustered as samples") && inspected.contains(cure));
+    desk.succeeds(&format!("inspect {views}"))
+        .has("`Mean` would be clustered as samples")
+        .has("--drop-samples '^(Mean)$'");
     let left = desk.succeeds(&format!("inspect {views} --drop-samples ^(Mean)$"));
     assert!(!left.contains("Mean") && left.contains("summed: 96 rows"), "{left}");
-    let unused = desk.succeeds(&format!("inspect {views} --drop-samples ^SD$"));
-    assert!(unused.contains("--drop-samples '^SD$' has no effect"), "{unused}");
+    desk.succeeds(&format!("inspect {views} --drop-samples ^SD$"))
+        .has("--drop-samples '^SD$' has no effect");
 }
 
 #[test]
@@ -113,13 +103,9 @@ fn clinical_ids_in_another_spelling_are_reported_on_the_terminal_and_in_the_reco
         .map(|i| format!("{}{i},{}\n", if i % 3 == 0 { "s" } else { "S0" }, i % 50))
         .collect();
     desk.put("clinic.csv", &format!("id,age\n{rows}"));
-    let output =
-        desk.run(&format!("cluster {VIEWS} -k 4 --method concat --clinical clinic.csv -o out"));
-    let stderr = String::from_utf8(output.stderr).unwrap();
     let said = "clinic.csv: the tests use 40 of the 120 samples, because the clinical table has no others; 80 more would agree if \
                 written alike, as `s";
-    assert!(stderr.contains(said), "{stderr}");
-    let record: Value = serde_json::from_str(&desk.text("out/run.json")).unwrap();
-    let note = record["clinical-notes"][0].as_str().unwrap();
-    assert!(said.contains(&note[..60]), "{note}");
+    let cluster = format!("cluster {VIEWS} -k 4 --method concat --clinical clinic.csv -o out");
+    desk.notes(&cluster).has(said);
+    said.has(&desk.record("out")["clinical-notes"][0].as_str().unwrap()[..60]);
 }

@@ -1,7 +1,7 @@
 //! Clinical tables: their outputs, and errors of bad tables.
 
 use crate::desk::{Desk, VIEWS};
-use serde_json::Value;
+use crate::shown::Shown;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -22,21 +22,15 @@ fn clinic(desk: &Desk) -> String {
     text
 }
 
-fn record(desk: &Desk, run: &str) -> Value {
-    serde_json::from_str(&desk.text(&format!("{run}/run.json"))).unwrap()
-}
-
 #[test]
 fn survival_and_associations_are_in_files_record_and_report_and_change_no_cluster() {
     let desk = Desk::new();
     clinic(&desk);
-    let line = format!(
-        "cluster {VIEWS} --clinical clinic.csv --survival days,dead -k 4 -q --figures -o out"
-    );
-    desk.succeeds(&line);
+    let options = "--clinical clinic.csv --survival days,dead --figures";
+    desk.succeeds(&format!("cluster {VIEWS} {options} -k 4 -q -o out"));
     assert_eq!(desk.text("out/labels.csv"), desk.text("before/labels.csv"));
     assert_eq!(desk.text("out/markers.csv"), desk.text("before/markers.csv"));
-    let found = record(&desk, "out");
+    let found = desk.record("out");
     let p = found["log-rank"]["p"].as_f64().unwrap();
     assert!(p < 1e-9, "{p}");
     assert_eq!(found["survival"]["clusters"].as_array().unwrap().len(), 4);
@@ -59,17 +53,13 @@ fn survival_and_associations_are_in_files_record_and_report_and_change_no_cluste
     assert!((-0.5..=1.0).contains(&row("stage")[8].parse::<f64>().unwrap()), "{:?}", row("stage"));
     assert!(row("seen").last().unwrap().starts_with("dates are not tested"));
     assert_eq!(row("site").last().unwrap(), "one value");
-    assert!(
-        row("name").last().unwrap().ends_with("names rather than categories"),
-        "{:?}",
-        row("name")
-    );
+    row("name").last().unwrap().has("names rather than categories");
     assert!(!associations.contains("\ndays,"), "time is survival's");
 
     let survival = desk.text("out/survival.csv");
     assert!(survival.starts_with("cluster,time,at_risk,events,censored,survival,lower,upper\n0,"));
     let report = desk.text("out/report.html");
-    assert!(report.contains("log-rank p = ") && report.contains("Kaplan-Meier curves"));
+    report.has("log-rank p = ").has("Kaplan-Meier curves");
     for name in ["embedding", "markers", "survival", "contributions", "views"] {
         let svg = desk.text(&format!("out/figure-{name}.svg"));
         assert!(svg.starts_with("<svg") && report.contains(&svg), "{name}");
@@ -88,24 +78,23 @@ fn id_columns_of_a_clinical_table_are_independent_of_the_views() {
         desk.succeeds(&format!(
             "cluster {views} -k 4 -q --method concat --clinical clinic.csv -o {run}"
         ));
-        assert_eq!(record(&desk, run)["clinical"]["id"], "Patient");
+        assert_eq!(desk.record(run)["clinical"]["id"], "Patient");
     }
     let associations = desk.text("first/associations.csv");
-    assert!(associations.contains("\nage,Kruskal-Wallis,120,"), "{associations}");
+    associations.has("\nage,Kruskal-Wallis,120,");
     assert_eq!(desk.text("last/associations.csv"), associations);
 }
 
 #[test]
 fn the_methods_paragraph_describes_survival_if_it_was_compared() {
     let desk = Desk::new();
-    let rows: String = (0..120).map(|i| format!("s{i},{},{}\n", 10 + i * 7 % 50, i % 2)).collect();
-    desk.put("clinic.csv", &format!("id,days,dead\n{rows}"));
+    desk.put_rows("clinic.csv", "id,days,dead", |i| format!("{},{}", 10 + i * 7 % 50, i % 2));
     let line = format!("cluster {VIEWS} -k 4 -q --method concat --clinical clinic.csv");
     let said = "survival by the log-rank test";
     desk.succeeds(&format!("{line} -o without"));
     assert!(!desk.text("without/report.html").contains(said));
     desk.succeeds(&format!("{line} --survival days,dead -o with"));
-    assert!(desk.text("with/report.html").contains(said));
+    desk.text("with/report.html").has(said);
 }
 
 /// Writes three assays of genes by barcodes that begin with the patient, as in TCGA, a sample map and a clinical table,
@@ -149,26 +138,22 @@ fn barcodes_are_cut_by_the_proposed_pattern_or_an_equivalent_map() {
         .concat();
     let line = format!("cluster{files} -k 4 -q --clinical clinic.csv --survival time,event -o");
     let message = desk.fails(&format!("{line} wrong"));
-    assert!(message.contains("the first 12 characters are shared by "), "{message}");
+    message.has("the first 12 characters are shared by ");
     let (_, pattern) = message.trim_end().split_once("--id-pattern '").unwrap();
     let pattern = pattern.trim_end_matches('\'');
     desk.succeeds(&format!("{line} cut --id-pattern {pattern}"));
     desk.succeeds(&format!("{line} mapped --sample-map sample_map.csv"));
     assert_eq!(desk.text("cut/labels.csv"), desk.text("mapped/labels.csv"));
     assert_eq!(desk.text("cut/associations.csv"), desk.text("mapped/associations.csv"));
-    let found = record(&desk, "cut");
+    let found = desk.record("cut");
     assert_eq!(found["n-samples"], 48);
     assert!(found["log-rank"]["p"].as_f64().unwrap() < 1e-6, "{}", found["log-rank"]);
-    let notes = found["clinical-notes"].as_array().unwrap();
-    assert!(
-        notes.len() == 1 && notes[0].as_str().unwrap().contains("repeat the groups of"),
-        "{notes:?}"
-    );
-    assert!(desk.text("cut/associations.csv").contains("\nsubtype,"));
+    let [note] = &found["clinical-notes"].as_array().unwrap()[..] else { panic!("{found}") };
+    note.as_str().unwrap().has("repeat the groups of");
+    desk.text("cut/associations.csv").has("\nsubtype,");
 
     let fails = |rest: &str, expected: &str| {
-        let message = desk.fails(&format!("{line} wrong {rest}"));
-        assert!(message.contains(expected), "{message}");
+        desk.fails(&format!("{line} wrong {rest}")).has(expected);
     };
     fails("--id-pattern ^(PAT.*)", "matches no id of any view (`TCGA-OR-A000-01A-11R-A29S-07`");
     fails("--id-pattern (", "is not a regular expression: unclosed group");
@@ -190,16 +175,14 @@ fn a_bad_clinical_table_is_one_line_and_the_rest_is_made() {
     let bad = |text: &str, expected: &str, has_associations: bool| {
         desk.put("clinic.csv", text);
         let line = format!("cluster {VIEWS} -k 4 --clinical clinic.csv --survival days,dead");
-        let output = desk.run(&format!("{line} -o made --force"));
-        let stderr = String::from_utf8(output.stderr).unwrap();
-        assert!(output.status.success(), "{stderr}");
+        let stderr = desk.notes(&format!("{line} -o made --force"));
         let lines: Vec<&str> = stderr.lines().filter(|line| line.contains("clinic.csv")).collect();
         assert!(lines.len() == 1 && lines[0].contains(expected), "{expected}: {stderr}");
-        let found = record(&desk, "made");
+        let found = desk.record("made");
         assert!(found.get("log-rank").is_none());
-        assert!(found["clinical-notes"][0].as_str().unwrap().contains(expected));
+        found["clinical-notes"][0].as_str().unwrap().has(expected);
         assert_eq!(desk.path("made/associations.csv").exists(), has_associations);
-        assert!(desk.text("made/report.html").contains("What the clusters mean for"));
+        desk.text("made/report.html").has("What the clusters mean for");
         assert_eq!(desk.text("made/labels.csv"), desk.text("before/labels.csv"));
     };
     bad(&good.replace("\ns", "\nx"), "no id of the clinical table names a sample", false);
@@ -211,8 +194,7 @@ fn a_bad_clinical_table_is_one_line_and_the_rest_is_made() {
     // Invalid requests fail before anything is clustered.
     desk.put("clinic.csv", &good);
     let fails = |rest: &str, expected: &str| {
-        let message = desk.fails(&format!("cluster {VIEWS} -k 4 -o new {rest}"));
-        assert!(message.contains(expected), "{message}");
+        desk.fails(&format!("cluster {VIEWS} -k 4 -o new {rest}")).has(expected);
         assert!(!desk.path("new").exists());
     };
     fails("--clinical clinic.csv --survival days,died", "no column `died` (--survival)");
@@ -244,7 +226,7 @@ fn a_column_of_a_view_is_not_tested_and_one_like_the_clusters_is_named() {
     desk.succeeds(&format!("cluster {VIEWS} --clinical clinic.csv -k 4 -q -o out"));
     let associations = desk.text("out/associations.csv");
     let of_rna = associations.lines().find(|line| line.starts_with(value["id"])).unwrap();
-    assert!(of_rna.contains("it is a column of the view `rna`"), "{of_rna}");
-    let notes = record(&desk, "out")["clinical-notes"].to_string();
-    assert!(notes.contains("the clusters repeat the groups of `batch` (ARI 1.00)"), "{notes}");
+    of_rna.has("it is a column of the view `rna`");
+    let notes = desk.record("out")["clinical-notes"].to_string();
+    notes.has("the clusters repeat the groups of `batch` (ARI 1.00)");
 }

@@ -3,14 +3,6 @@
 use crate::desk::{Desk, VIEWS};
 
 #[test]
-fn a_method_given_twice_is_compared_once() {
-    let desk = Desk::new();
-    let methods = "--method concat --method best-view --method concat --repetitions 1";
-    let table = desk.succeeds(&format!("compare {VIEWS} -k 4 {methods} -q -o compared"));
-    assert_eq!(table.lines().count(), 3, "{table}");
-}
-
-#[test]
 fn compare_numbers_the_clusters_as_cluster_does() {
     let desk = Desk::new();
     desk.succeeds(&format!("cluster {VIEWS} -k 4 --method concat --seed 3 -q -o one"));

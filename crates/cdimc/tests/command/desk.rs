@@ -2,9 +2,10 @@
 
 use cdimc::data::SyntheticViews;
 use cdimc::prelude::*;
-use std::fmt::Write;
+use std::fmt::{Display, Write};
+use std::io::{BufRead, BufReader, Lines};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, ChildStderr, Command, Output, Stdio};
 use tempfile::TempDir;
 
 /// A folder with two views of the same people and a short training.
@@ -66,6 +67,17 @@ impl Desk {
         std::fs::read_to_string(self.path(name)).unwrap()
     }
 
+    /// Returns the record of a run.
+    pub(crate) fn record(&self, run: &str) -> serde_json::Value {
+        serde_json::from_str(&self.text(&format!("{run}/run.json"))).unwrap()
+    }
+
+    /// Writes a table of one row per sample `s0` to `s119`.
+    pub(crate) fn put_rows<T: Display>(&self, name: &str, header: &str, row: impl Fn(usize) -> T) {
+        let rows: String = (0..120).map(|i| format!("s{i},{}\n", row(i))).collect();
+        self.put(name, &format!("{header}\n{rows}"));
+    }
+
     /// Changes the record of a run, with a correct digest.
     pub(crate) fn change_record(&self, run: &str, from: &str, to: &str) {
         let (name, text) = (format!("{run}/run.json"), self.text(&format!("{run}/run.json")));
@@ -84,11 +96,31 @@ impl Desk {
         self.command(line).output().unwrap()
     }
 
+    /// Returns what a command that succeeds prints to the standard output.
     pub(crate) fn succeeds(&self, line: &str) -> String {
-        let output = self.run(line);
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "cdimc {line}\n{errors}");
-        String::from_utf8_lossy(&output.stdout).into_owned()
+        self.outputs(line)[0].clone()
+    }
+
+    /// Returns what a command that succeeds prints to the standard error.
+    pub(crate) fn notes(&self, line: &str) -> String {
+        self.outputs(line)[1].clone()
+    }
+
+    fn outputs(&self, line: &str) -> [String; 2] {
+        let Output { status, stdout, stderr } = self.run(line);
+        let texts = [stdout, stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+        assert!(status.success(), "cdimc {line}\n{}", texts[1]);
+        texts
+    }
+
+    /// Starts a command and returns it once it has shown a line that begins with `line`.
+    pub(crate) fn start(&self, line: &str, begin: &str) -> Started {
+        let mut command = self.command(line);
+        let mut run = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(run.stderr.take().unwrap()).lines();
+        let mut started = Started { run, lines };
+        assert!(started.lines.any(|line| line.unwrap().starts_with(begin)), "cdimc {line}");
+        started
     }
 
     /// Returns the one line of an error; the run must leave nothing behind.
@@ -114,6 +146,30 @@ impl Desk {
             (cells.next().unwrap(), cells.next().unwrap())
         };
         text.lines().skip(1).map(cells).collect()
+    }
+}
+
+/// A running command, which is killed when this value is dropped, even if the test fails.
+pub(crate) struct Started {
+    run: Child,
+    lines: Lines<BufReader<ChildStderr>>,
+}
+
+impl Started {
+    /// Sends a signal; returns the exit code, and the lines on the standard error since the start.
+    pub(crate) fn signal(mut self, signal: &str) -> (Option<i32>, String) {
+        let sent =
+            Command::new("kill").args([format!("-{signal}"), self.run.id().to_string()]).status();
+        assert!(sent.unwrap().success());
+        let lines: Vec<String> = self.lines.by_ref().map(Result::unwrap).collect();
+        (self.run.wait().unwrap().code(), lines.join("\n"))
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        let _ = self.run.kill();
+        let _ = self.run.wait();
     }
 }
 

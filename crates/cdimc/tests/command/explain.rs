@@ -1,6 +1,7 @@
 //! `cdimc explain`: why samples are in their clusters.
 
 use crate::desk::{Desk, VIEWS, cluster_line};
+use crate::shown::Shown;
 
 #[test]
 fn reasons_add_up_and_agree_with_the_labels() {
@@ -29,17 +30,16 @@ fn reasons_add_up_and_agree_with_the_labels() {
     );
     // The sample s3 is in every file; s0 lacks the first.
     let shown = desk.succeeds(&format!("{explain} --sample s3 --sample s0"));
-    assert!(shown.contains("s3: cluster ") && shown.contains("No view is missing."), "{shown}");
-    assert!(
-        shown.contains("s0: cluster ") && shown.contains("Columns that favor cluster"),
-        "{shown}"
-    );
+    shown
+        .has("s3: cluster ")
+        .has("No view is missing.")
+        .has("s0: cluster ")
+        .has("Columns that favor cluster");
     // A complete sample has no promise: its set is its cluster.
     assert!(shown.matches("Such sets are right for about 90 % of the").count() == 1, "{shown}");
     // Lines of parts, of columns, and of all other columns: name and number.
     let shown = desk.succeeds(&format!("{explain} --sample s3"));
-    let numbers = shown.lines().filter_map(|line| line.strip_prefix("  "));
-    let numbers: Vec<&str> = numbers.collect();
+    let numbers: Vec<&str> = shown.lines().filter_map(|line| line.strip_prefix("  ")).collect();
     let last = |line: &&str| line.split_whitespace().last()?.parse::<f64>().ok();
     let first = |line: &&str| line.split_whitespace().next()?.parse::<f64>().ok();
     let views: f64 = numbers.iter().filter_map(last).skip(1).sum();
@@ -59,8 +59,7 @@ fn reasons_add_up_and_agree_with_the_labels() {
     let alone = desk.succeeds(&format!("{one} --view image=one-image.csv --id id --sample s3"));
     assert_eq!(alone, shown);
     desk.succeeds(&format!("{explain} --sample s0 -q -o page"));
-    let page = desk.text("page/1-s0.html");
-    assert!(page.contains("What to measure next") && page.contains("<svg"), "{page}");
+    desk.text("page/1-s0.html").has("What to measure next").has("<svg");
 }
 
 #[test]
@@ -70,8 +69,7 @@ fn sets_contain_the_cluster_and_grow_with_the_coverage() {
         ("--method concat --coverage 0.8", "--coverage: only t-mixture has sets, not concat"),
         ("--coverage 1", "coverage = 1: must lie above 0 and below 1"),
     ] {
-        let error = desk.fails(&format!("cluster {VIEWS} -k 4 {options} -o out"));
-        assert!(error.contains(reason), "{error}");
+        desk.fails(&format!("cluster {VIEWS} -k 4 {options} -o out")).has(reason);
     }
     let sizes = [0.5, 0.97].map(|coverage| {
         desk.succeeds(&format!("cluster {VIEWS} -k 4 --coverage {coverage} -q -o {coverage}"));
@@ -86,11 +84,8 @@ fn sets_contain_the_cluster_and_grow_with_the_coverage() {
         sizes.sum::<usize>()
     });
     assert!(sizes[0] <= sizes[1], "{sizes:?}");
-    let report = desk.text("0.97/report.html");
-    assert!(
-        report.contains("Such sets are right for about 97 % of the sure and of the unsure ones."),
-        "{report}"
-    );
+    desk.text("0.97/report.html")
+        .has("Such sets are right for about 97 % of the sure and of the unsure ones.");
 }
 
 #[test]
@@ -98,20 +93,13 @@ fn what_cannot_be_explained_is_refused_by_name() {
     let desk = Desk::new();
     desk.succeeds(&format!("cluster {VIEWS} -k 4 -q -o run"));
     let explain = format!("explain --model run/model.safetensors {VIEWS}");
-    for (line, reason) in [
-        (
-            format!("{explain} --sample s999"),
-            "sample = `s999`: there is no such sample; the first is `s",
-        ),
-        (explain, "name samples with --sample ID, or a folder for all of them with -o DIR"),
-    ] {
-        let error = desk.fails(&line);
-        assert!(error.contains(reason), "{error}");
-    }
+    desk.fails(&format!("{explain} --sample s999"))
+        .has("sample = `s999`: there is no such sample; the first is `s");
+    desk.fails(&explain)
+        .has("name samples with --sample ID, or a folder for all of them with -o DIR");
     desk.succeeds(&cluster_line("-o net"));
-    let net = format!("explain --model net/model.safetensors {VIEWS} --sample s3");
-    let error = desk.fails(&net);
-    assert!(error.contains("cdimc-net: only t-mixture can give reasons"), "{error}");
+    desk.fails(&format!("explain --model net/model.safetensors {VIEWS} --sample s3"))
+        .has("cdimc-net: only t-mixture can give reasons");
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod outputs;
 mod parts;
 mod people;
 mod reading;
+mod shown;
 mod words;
 
 #[cfg(feature = "columnar")]
@@ -19,6 +20,7 @@ use cdimc::mixture::TMixture;
 #[cfg(feature = "columnar")]
 use cdimc::prelude::*;
 use desk::{Desk, VIEWS, cluster_line};
+use shown::Shown;
 #[cfg(feature = "columnar")]
 use std::fmt::Write;
 use std::process::{Command, Stdio};
@@ -100,7 +102,7 @@ fn the_command_gives_the_labels_of_the_library() {
     for file in ["embedding.csv", "model.safetensors", "report.html", "run.json"] {
         assert!(desk.path("out").join(file).is_file(), "{file}");
     }
-    assert!(desk.text("out/run.json").contains("\"path\": \"view4.ids.txt\""));
+    desk.text("out/run.json").has("\"path\": \"view4.ids.txt\"");
 }
 
 #[test]
@@ -124,7 +126,7 @@ fn predicting_the_training_samples_gives_their_clusters() {
 fn the_default_is_the_mixture_with_all_outputs() {
     let desk = Desk::new();
     desk.succeeds(&format!("cluster {VIEWS} -k 4 -q -o out"));
-    let record: serde_json::Value = serde_json::from_str(&desk.text("out/run.json")).unwrap();
+    let record = desk.record("out");
     assert_eq!(record["method"], "t-mixture");
     let kinds = &record["facts"]["findings"]["coordinates"];
     assert_eq!(kinds.as_array().map(Vec::len), Some(3), "{kinds}");
@@ -153,9 +155,7 @@ fn the_default_is_the_mixture_with_all_outputs() {
     assert!(markers.lines().skip(1).all(|line| q(line).is_some_and(|q| q <= 1.0)), "{markers}");
     assert!(markers.lines().filter_map(q).any(|q| q < 0.01), "{markers}");
     let report = desk.text("out/report.html");
-    assert!(
-        report.contains("What each view contributes to each cluster") && report.contains("<svg")
-    );
+    report.has("What each view contributes to each cluster").has("<svg");
     assert!(report.contains("How it was done") && !report.contains("log-likelihood"), "{report}");
     desk.succeeds(&format!("predict --model out/model.safetensors {VIEWS} -q -o again.csv"));
     assert_eq!(desk.labels("again.csv"), desk.labels("out/labels.csv"));
@@ -171,7 +171,7 @@ fn an_interrupted_run_resumes_to_the_same_result() {
         "[pretrain]\nepochs = 3000\n[finetune]\nrounds = 20\n[advanced]\nwide = 200\n",
     );
     desk.succeeds(&cluster_line("-o whole --threads 1"));
-    let mut started = desk.command(&cluster_line("-o out --threads 1").replace(" -q", ""));
+    let mut line = cluster_line("-o out --threads 1").replace(" -q", "");
     for (signal, code) in
         [("INT", Some(130)), ("TERM", Some(143)), ("HUP", Some(129)), ("KILL", None)]
     {
@@ -179,30 +179,19 @@ fn an_interrupted_run_resumes_to_the_same_result() {
         if signal == "HUP" && hangups_are_ignored() {
             continue;
         }
-        started.arg("--checkpoint-every").arg("0");
-        let mut child = started.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         // The first line of progress shows that the training runs and interrupts are caught.
-        let mut progress = std::io::BufReader::new(child.stderr.take().unwrap());
-        let mut line = String::new();
-        while !line.starts_with("pretrain") {
-            line.clear();
-            assert!(std::io::BufRead::read_line(&mut progress, &mut line).unwrap() > 0);
-        }
+        let started = desk.start(&format!("{line} --checkpoint-every 0"), "pretrain");
         // By now the second epoch has ended, and the first is kept.
         std::thread::sleep(std::time::Duration::from_millis(100));
-        let line = [format!("-{signal}"), child.id().to_string()];
-        assert!(Command::new("kill").args(line).status().unwrap().success());
-        assert_eq!(child.wait().unwrap().code(), code, "{signal}");
-        started = desk.command("cluster --resume out --threads 1");
+        assert_eq!(started.signal(signal).0, code, "{signal}");
+        "cluster --resume out --threads 1".clone_into(&mut line);
         let again = desk.run("cluster --view rna.csv --id id -k 2 -o out");
         let again = String::from_utf8_lossy(&again.stderr);
         assert!(again.contains("holds an interrupted run: go on with"), "{signal}: {again}");
-        assert!(desk.text("out/run.json").contains("\"interrupted\""));
+        desk.text("out/run.json").has("\"interrupted\"");
         assert!(desk.path("out/checkpoint.safetensors").exists(), "{signal}");
     }
-    let stderr = started.output().unwrap().stderr;
-    let stderr = String::from_utf8_lossy(&stderr);
-    assert!(stderr.contains("a checkpoint of cdimc-net with 4 clusters"), "{stderr}");
+    desk.notes(&line).has("a checkpoint of cdimc-net with 4 clusters");
     assert_eq!(desk.text("out/labels.csv"), desk.text("whole/labels.csv"));
     assert_eq!(desk.text("out/embedding.csv"), desk.text("whole/embedding.csv"));
     let model = |run: &str| std::fs::read(desk.path(run).join("model.safetensors")).unwrap();
@@ -232,26 +221,24 @@ fn masked_views_can_be_filled_in_and_scored() {
     // The output of impute is complete, so any pattern can be drawn on it.
     let complete =
         "--view filled/rna.csv --view filled/protein.csv --view filled/image.csv --id id";
-    let text = desk.succeeds(&format!("mask {complete} --pattern per-view:0.5 -o masked"));
-    assert!(text.contains("120"), "{text}");
+    desk.succeeds(&format!("mask {complete} --pattern per-view:0.5 -o masked")).has("120");
     assert_eq!(desk.text("masked/rna.csv").lines().count(), 61);
-    let scores = desk
-        .succeeds("evaluate --labels out/labels.csv --truth out/labels.csv --truth-column cluster");
-    assert!(scores.contains("ACC     1.0000"), "{scores}");
+    desk.succeeds("evaluate --labels out/labels.csv --truth out/labels.csv --truth-column cluster")
+        .has("ACC     1.0000");
 }
 
 #[test]
 fn inspect_and_compare_report_their_findings() {
     let desk = Desk::new();
     let text = desk.succeeds(&format!("inspect {VIEWS} --svg pattern.svg"));
-    assert!(text.contains("120 samples in 3 views") && text.contains("■"), "{text}");
+    text.has("120 samples in 3 views").has("■");
     assert!(desk.text("pattern.svg").starts_with("<svg"));
-    let methods = "--method concat --method best-view --repetitions 2";
+    // A method that is given twice is compared once.
+    let methods = "--method concat --method best-view --method concat --repetitions 2";
     let table = desk.succeeds(&format!("compare {VIEWS} -k 4 {methods} -q -o compared"));
     assert_eq!(table.lines().count(), 3, "{table}");
     assert!(desk.path("compared/labels-concat.csv").is_file());
-    let report = desk.text("compared/report.html");
-    assert!(report.contains("Where the samples are") && report.contains(">best-view</text>"));
+    desk.text("compared/report.html").has("Where the samples are").has(">best-view</text>");
 }
 
 #[test]
@@ -260,29 +247,26 @@ fn the_number_of_clusters_is_chosen_and_explained() {
     desk.succeeds(&format!(
         "cluster {VIEWS} --k-range 2..5 --k-seeds 2 --method cdimc-net --config short.toml -q -o out"
     ));
-    let record = desk.text("out/run.json");
     for part in ["\"stability\"", "\"shared-information\"", "\"runner-up\"", "\"reason\": \"k = "] {
-        assert!(record.contains(part), "{part} in {record}");
+        desk.text("out/run.json").has(part);
     }
-    assert!(desk.text("out/report.html").contains("shared information on held-out samples"));
+    desk.text("out/report.html").has("shared information on held-out samples");
     // A single view shares nothing, so stability, silhouette and eigengap are ranked.
     desk.succeeds("cluster --view rna.csv --id id --k-range 2..4 --method concat -q -o one");
-    assert!(desk.text("one/run.json").contains("mean rank"));
+    desk.text("one/run.json").has("mean rank");
 }
 
 #[test]
 fn stability_is_computed_if_requested_or_quick() {
     let desk = Desk::new();
-    let refused = desk.fails(&format!("cluster {VIEWS} -k 4 --method concat --stability -o out"));
-    assert!(refused.contains("--stability: only t-mixture has it"), "{refused}");
+    desk.fails(&format!("cluster {VIEWS} -k 4 --method concat --stability -o out"))
+        .has("--stability: only t-mixture has it");
     desk.succeeds(&format!("cluster {VIEWS} -k 4 --stability=0 -q -o plain"));
     desk.succeeds(&format!("cluster {VIEWS} -k 4 -q -o quick"));
     desk.succeeds(&format!("cluster {VIEWS} -k 4 --stability=6 -q -o out"));
-    let record =
-        |path: &str| -> serde_json::Value { serde_json::from_str(&desk.text(path)).unwrap() };
-    assert!(record("plain/run.json")["stability"].is_null());
-    assert_eq!(record("quick/run.json")["stability"]["n-subsamples"], 50);
-    let found = &record("out/run.json")["stability"];
+    assert!(desk.record("plain")["stability"].is_null());
+    assert_eq!(desk.record("quick")["stability"]["n-subsamples"], 50);
+    let found = &desk.record("out")["stability"];
     assert_eq!(found["clusters"].as_array().map(Vec::len), Some(4), "{found}");
     assert_eq!(found["n-subsamples"], 6);
     let header = |path: &str| desk.text(path).lines().next().unwrap().to_owned();
@@ -290,11 +274,9 @@ fn stability_is_computed_if_requested_or_quick() {
     let (plain, with) = (header("plain/labels.csv"), header("out/labels.csv"));
     assert!(plain.starts_with("id,cluster,confidence,") && plain.ends_with(by_view), "{plain}");
     assert_eq!(plain.replace(by_view, &format!(",stability{by_view}")), with);
-    let report = desk.text("out/report.html");
-    assert!(
-        report.contains("mean Jaccard index")
-            && report.contains("how often two samples are in one cluster")
-    );
+    desk.text("out/report.html")
+        .has("mean Jaccard index")
+        .has("how often two samples are in one cluster");
 }
 
 #[test]
@@ -304,107 +286,87 @@ fn every_bad_input_is_one_line_that_names_it() {
     let line = |views: &str| {
         format!("cluster {views} --id id -k 2 --method cdimc-net --config short.toml -q -o out")
     };
-    let rna = "--view rna.csv";
-    let fails = |line: &str, parts: &[&str]| {
-        let error = desk.fails(line);
-        assert!(parts.iter().all(|part| error.contains(part)), "cdimc {line}\n{error}{parts:?}");
-    };
-
-    fails(&line("--view no.csv"), &["no.csv", "no such file"]);
-    fails(&line("--view good"), &["good", "is a directory"]);
-    desk.put("empty.csv", "");
-    fails(&line("--view empty.csv"), &["empty.csv", "empty"]);
+    desk.fails(&line("--view no.csv")).has("no.csv").has("no such file");
+    desk.fails(&line("--view good")).has("good").has("is a directory");
+    desk.fails(&line("--view rna.csv#a")).has("rna.csv").has("no member `a`");
     desk.put("headless.csv", "1.5,2,3\n4,5,6\n");
-    fails("cluster --view headless.csv -k 2 -o out", &["headless.csv", "no header"]);
-    desk.put("ragged.csv", "id,a,b\ns1,1,2\ns2,1\n");
-    fails(&line("--view ragged.csv"), &["ragged.csv", "row 2", "2 cells"]);
-    desk.put("words.csv", "id,a,b\ns1,1,2\ns2,x,3\n");
-    fails(&line("--view words.csv"), &["words.csv", "row 2", "column `a`", "`x`"]);
-    desk.put("twice.csv", "id,a\ns1,1\ns2,2\ns1,3\n");
-    fails(&line("--view twice.csv"), &["twice.csv", "`s1`", "row 1", "row 3"]);
-    desk.put("others.csv", "id,a\nt1,1\nt2,2\n");
-    fails(
-        &line(&format!("{rna} --view others.csv")),
-        &["rna.csv", "others.csv", "no id is shared"],
-    );
-    desk.put("gone.csv", "id,a\ns1,\ns2,NA\n");
-    fails(&line(&format!("{rna} --view gone.csv")), &["gone.csv", "all values are missing"]);
-    desk.put("flat.csv", "id,a\ns1,1\ns2,1\ns3,1\n");
-    fails(&line(&format!("{rna} --view flat.csv")), &["flat.csv", "constant"]);
-    desk.put("one.csv", "id,a\ns1,1\n");
-    fails(&line("--view one.csv"), &["one.csv", "one sample"]);
-    fails(&line(&format!("{rna} --view one.csv")), &["one.csv", "one row"]);
-    fails(&line("--view rna.csv#a"), &["rna.csv", "no member `a`"]);
+    desk.fails("cluster --view headless.csv -k 2 -o out").has("headless.csv").has("no header");
+    for (file, text, other, reasons) in [
+        ("empty.csv", "", "", &["empty"][..]),
+        ("ragged.csv", "id,a,b\ns1,1,2\ns2,1\n", "", &["row 2", "2 cells"]),
+        ("words.csv", "id,a,b\ns1,1,2\ns2,x,3\n", "", &["row 2", "column `a`", "`x`"]),
+        ("twice.csv", "id,a\ns1,1\ns2,2\ns1,3\n", "", &["`s1`", "row 1", "row 3"]),
+        ("others.csv", "id,a\nt1,1\nt2,2\n", "--view rna.csv", &["rna.csv", "no id is shared"]),
+        ("gone.csv", "id,a\ns1,\ns2,NA\n", "--view rna.csv", &["all values are missing"]),
+        ("flat.csv", "id,a\ns1,1\ns2,1\ns3,1\n", "--view rna.csv", &["constant"]),
+        ("one.csv", "id,a\ns1,1\n", "", &["one sample"]),
+        ("one.csv", "id,a\ns1,1\n", "--view rna.csv", &["one row"]),
+    ] {
+        desk.put(file, text);
+        let error = desk.fails(&line(&format!("{other} --view {file}")));
+        reasons.iter().for_each(|reason| {
+            error.has(file).has(reason);
+        });
+    }
     let files = "120 samples of rna.csv, protein.csv, image.csv: ";
-    fails(&format!("cluster {VIEWS} -k 500 -o out"), &[files, "clusters = 500", "2..=120"]);
-    fails(&format!("compare {VIEWS} -k 500 -o out"), &[files, "clusters = 500", "2..=120"]);
-    fails(
-        &format!("cluster {VIEWS} --k-range 2..120 -o out"),
-        &[files, "2..120", "below two thirds of the number of samples"],
-    );
+    desk.fails(&format!("cluster {VIEWS} -k 500 -o out"))
+        .has(files)
+        .has("clusters = 500")
+        .has("2..=120");
+    desk.fails(&format!("compare {VIEWS} -k 500 -o out"))
+        .has(files)
+        .has("clusters = 500")
+        .has("2..=120");
+    desk.fails(&format!("cluster {VIEWS} --k-range 2..120 -o out"))
+        .has(files)
+        .has("2..120")
+        .has("below two thirds of the number of samples");
     desk.put("few.csv", "id,a\ns1,1\ns2,2\ns3,4\n");
-    fails(
-        "cluster --view few.csv --id id -k 2 --method cdimc-net -o out",
-        &["3 samples of few.csv: neighbors = 10: must be less than the number of samples"],
-    );
+    desk.fails("cluster --view few.csv --id id -k 2 --method cdimc-net -o out")
+        .has("3 samples of few.csv: neighbors = 10: must be less than the number of samples");
     desk.put("odd.toml", "[pretrain]\nepochs = 3\nlearning-rate = nan\n");
-    fails(
-        "cluster --view few.csv --id id -k 2 --method cdimc-net --config odd.toml -o out",
-        &["odd.toml: pretrain.learning-rate: must be finite"],
-    );
+    desk.fails("cluster --view few.csv --id id -k 2 --method cdimc-net --config odd.toml -o out")
+        .has("odd.toml: pretrain.learning-rate: must be finite");
     desk.put("same.csv", "id,b\ns1,1\ns2,2\ns9,4\n");
-    fails(
-        "mask --view few.csv --view same.csv --id id --pattern given:11,11,01,11 -o out",
-        &["--pattern given:11,11,01,11: sample `s3` would keep no view"],
-    );
-    fails(
-        "mask --view few.csv --view same.csv --id id --pattern per-view:0.9 -o out",
-        &["of few.csv, same.csv: cannot remove"],
-    );
+    desk.fails("mask --view few.csv --view same.csv --id id --pattern given:11,11,01,11 -o out")
+        .has("--pattern given:11,11,01,11: sample `s3` would keep no view");
+    desk.fails("mask --view few.csv --view same.csv --id id --pattern per-view:0.9 -o out")
+        .has("of few.csv, same.csv: cannot remove");
 }
 
 #[test]
 fn outputs_and_models_that_do_not_fit_are_refused() {
     let desk = Desk::new();
     desk.succeeds(&cluster_line("-o good"));
-    let fails = |line: &str, parts: &[&str]| {
-        let error = desk.fails(line);
-        assert!(parts.iter().all(|part| error.contains(part)), "cdimc {line}\n{error}{parts:?}");
-    };
     std::fs::create_dir(desk.path("mine")).unwrap();
     desk.put("mine/notes.txt", "mine");
-    fails(&cluster_line("-o mine"), &["mine", "not cdimc's"]);
-    fails(&cluster_line("-o mine --force"), &["mine", "not cdimc's"]);
+    desk.fails(&cluster_line("-o mine")).has("mine").has("not cdimc's");
+    desk.fails(&cluster_line("-o mine --force")).has("mine").has("not cdimc's");
     assert_eq!(desk.text("mine/notes.txt"), "mine");
-    fails(&cluster_line("-o good"), &["good", "--force"]);
+    desk.fails(&cluster_line("-o good")).has("good").has("--force");
     desk.succeeds(&cluster_line("-o good --force"));
 
     let predict = "predict --id id -o out";
     desk.put("narrow.csv", "id,rna0,rna1\ns1,1,2\ns2,3,4\n");
-    fails(
-        &format!("{predict} --model good/model.safetensors --view rna=narrow.csv"),
-        &["narrow.csv", "lacks 10 of the 12 columns of the model's view `rna`: `rna2`, `rna3`"],
-    );
+    desk.fails(&format!("{predict} --model good/model.safetensors --view rna=narrow.csv"))
+        .has("narrow.csv")
+        .has("lacks 10 of the 12 columns of the model's view `rna`: `rna2`, `rna3`");
     let bytes = std::fs::read(desk.path("good/model.safetensors")).unwrap();
     std::fs::write(desk.path("half.safetensors"), &bytes[..bytes.len() / 2]).unwrap();
-    fails(&format!("{predict} --model half.safetensors --view rna.csv"), &["half.safetensors"]);
-    fails(&format!("{predict} --model rna.csv --view rna.csv"), &["rna.csv"]);
-    fails(
-        "cluster --view a=rna.csv --view a=protein.csv --id id -k 2 -o out",
-        &["two views are named `a`"],
-    );
-    fails(&format!("{} --device cuda", cluster_line("-o out")), &["cuda"]);
+    desk.fails(&format!("{predict} --model half.safetensors --view rna.csv"))
+        .has("half.safetensors");
+    desk.fails(&format!("{predict} --model rna.csv --view rna.csv")).has("rna.csv");
+    desk.fails("cluster --view a=rna.csv --view a=protein.csv --id id -k 2 -o out")
+        .has("two views are named `a`");
+    desk.fails(&format!("{} --device cuda", cluster_line("-o out"))).has("cuda");
     desk.put("bad.toml", "alpah = 1\n");
-    fails(
-        &format!("cluster {VIEWS} -k 4 --method cdimc-net --config bad.toml -o out"),
-        &["bad.toml", "alpah"],
-    );
+    desk.fails(&format!("cluster {VIEWS} -k 4 --method cdimc-net --config bad.toml -o out"))
+        .has("bad.toml")
+        .has("alpah");
     desk.put("bad.toml", "alpha = 1\nbatch-size =\n");
-    fails(
-        &format!("cluster {VIEWS} -k 4 --method cdimc-net --config bad.toml -o out"),
-        &["bad.toml, line 2"],
-    );
-    fails(&format!("compare {VIEWS} -k 4 --repetitions 0 -o out"), &["--repetitions = 0"]);
+    desk.fails(&format!("cluster {VIEWS} -k 4 --method cdimc-net --config bad.toml -o out"))
+        .has("bad.toml, line 2");
+    desk.fails(&format!("compare {VIEWS} -k 4 --repetitions 0 -o out")).has("--repetitions = 0");
 }
 
 #[cfg(unix)]
@@ -430,16 +392,13 @@ fn a_full_disk_leaves_nothing_half_written() {
 #[test]
 fn an_output_that_cannot_be_written_is_an_error_and_one_that_is_closed_is_not() {
     let desk = Desk::new();
-    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let output = desk.command(&format!("inspect {VIEWS}")).stdout(full).output().unwrap();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{errors}");
-    assert!(errors.starts_with("error: standard output: cannot write"), "{errors}");
-    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let output = desk.command("cluster --help").stdout(full).output().unwrap();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{errors}");
-    assert!(errors.starts_with("error: standard output: cannot write"), "{errors}");
+    for line in [&format!("inspect {VIEWS}"), "cluster --help"] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = desk.command(line).stdout(full).output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{errors}");
+        assert!(errors.starts_with("error: standard output: cannot write"), "{errors}");
+    }
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let output = desk.command(&format!("inspect {VIEWS}")).stdout(writer).output().unwrap();
@@ -472,8 +431,9 @@ fn parquet_columns_are_read_and_nested_ones_refused() {
         "flat.parquet",
         vec![("id", Arc::clone(&ids)), ("a", Arc::clone(&a)), ("b", b)],
     );
-    let text = desk.succeeds("inspect --view flat.parquet --id id");
-    assert!(text.contains("3 rows, 2 features") && text.contains("1 single missing"), "{text}");
+    desk.succeeds("inspect --view flat.parquet --id id")
+        .has("3 rows, 2 features")
+        .has("1 single missing");
 
     // The index of pandas is a column that the metadata of the table names.
     let patients: ArrayRef = Arc::new(Int64Array::from(vec![7, 8, 9]));
@@ -491,9 +451,8 @@ fn parquet_columns_are_read_and_nested_ones_refused() {
     let field = Arc::new(arrow_schema::Field::new("x", arrow_schema::DataType::Float32, true));
     let nested: ArrayRef = Arc::new(StructArray::from(vec![(field, a)]));
     desk.put_parquet("nested.parquet", vec![("id", ids), ("deep", nested)]);
-    let error = desk.fails("inspect --view nested.parquet --id id");
-    assert!(error.contains("nested.parquet") && error.contains("column `deep`"), "{error}");
+    desk.fails("inspect --view nested.parquet --id id").has("nested.parquet").has("column `deep`");
     let bytes = std::fs::read(desk.path("flat.parquet")).unwrap();
     std::fs::write(desk.path("half.parquet"), &bytes[..bytes.len() / 2]).unwrap();
-    assert!(desk.fails("inspect --view half.parquet --id id").contains("half.parquet"));
+    desk.fails("inspect --view half.parquet --id id").has("half.parquet");
 }

@@ -1,35 +1,8 @@
 //! Places of results.
 
 use crate::desk::{Desk, VIEWS, cluster_line};
+use crate::shown::Shown;
 use cdimc::NamedModel;
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Stdio};
-
-/// A run that is killed when this value is dropped, even if the test fails.
-struct Endless(Child);
-
-impl Drop for Endless {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// Starts a run and returns once it has begun.
-fn endless(desk: &Desk, output: &str) -> Endless {
-    desk.put("endless.toml", "[pretrain]\nepochs = 10000000\n[advanced]\nwide = 48\n");
-    let line = format!("cluster {VIEWS} -k 4 --method cdimc-net --config endless.toml -o {output}");
-    let child = desk.command(&line).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
-    let mut run = Endless(child.unwrap());
-    let mut progress = BufReader::new(run.0.stderr.take().unwrap());
-    let mut line = String::new();
-    while !line.starts_with("pre") {
-        line.clear();
-        assert!(progress.read_line(&mut line).unwrap() > 0);
-    }
-    // The rest of the output is not needed.
-    run
-}
 
 #[test]
 #[allow(clippy::default_trait_access)] // The type is of a crate that npyz brings along.
@@ -42,8 +15,7 @@ fn no_name_from_a_model_or_table_becomes_a_path() {
         name.clone_into(&mut model.views[2].name);
         std::fs::write(desk.path("evil.safetensors"), model.to_bytes().unwrap()).unwrap();
         let impute = "impute --model evil.safetensors --view rna.csv --id id -o sub/filled";
-        let error = desk.fails(impute);
-        assert!(error.contains("cannot name a file"), "{error}");
+        desk.fails(impute).has("cannot name a file");
     }
     for name in ["../elsewhere", &absolute] {
         use npyz::WriterBuilder;
@@ -53,8 +25,8 @@ fn no_name_from_a_model_or_table_becomes_a_path() {
         array.extend([1.0, 2.0, 4.0, 8.0, 16.0, 32.0]).unwrap();
         array.finish().unwrap();
         drop(archive);
-        let error = desk.fails("mask --view evil.npz --pattern complete -o out");
-        assert!(error.contains("cannot be the name of a view: it must not be a path"), "{error}");
+        desk.fails("mask --view evil.npz --pattern complete -o out")
+            .has("cannot be the name of a view: it must not be a path");
     }
     assert!(!desk.path("elsewhere.csv").exists() && !desk.path("sub/elsewhere.csv").exists());
 }
@@ -73,8 +45,7 @@ fn a_changed_bit_of_a_column_name_is_noticed() {
         let mut changed = bytes.clone();
         changed[at] ^= 1;
         std::fs::write(&path, changed).unwrap();
-        let error = NamedModel::load(&path).unwrap_err().to_string();
-        assert!(error.contains("does not match its checksum"), "{error}");
+        NamedModel::load(&path).unwrap_err().to_string().has("does not match its checksum");
     }
     std::fs::write(&path, bytes).unwrap();
     assert!(NamedModel::load(&path).is_ok());
@@ -83,7 +54,9 @@ fn a_changed_bit_of_a_column_name_is_noticed() {
 #[test]
 fn two_runs_on_one_folder_do_not_meet() {
     let desk = Desk::new();
-    let first = endless(&desk, "out");
+    desk.put("endless.toml", "[pretrain]\nepochs = 10000000\n[advanced]\nwide = 48\n");
+    let line = format!("cluster {VIEWS} -k 4 --method cdimc-net --config endless.toml -o out");
+    let first = desk.start(&line, "pretrain");
     // The workplace of the first run exists next to its target.
     let output = desk.run(&cluster_line("-o out --force"));
     let error = String::from_utf8_lossy(&output.stderr);
@@ -104,19 +77,13 @@ fn an_earlier_result_stays_until_the_run_that_replaces_it_is_whole() {
     let earlier = desk.text("out/labels.csv");
     desk.put("long.toml", "[pretrain]\nepochs = 2000\n[advanced]\nwide = 48\n");
     let line = format!("cluster {VIEWS} -k 2 --method cdimc-net --config long.toml -o out --force");
-    let mut forced = desk.command(&format!("{line} --checkpoint-every 0"));
-    let mut run = forced.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut lines = BufReader::new(run.stderr.take().unwrap()).lines().map_while(Result::ok);
-    assert!(lines.by_ref().any(|line| line.starts_with("pretrain")));
-    let kill = std::process::Command::new("kill").args(["-TERM", &run.id().to_string()]).status();
-    assert!(kill.unwrap().success());
-    let last = lines.last().unwrap();
-    assert_eq!(run.wait().unwrap().code(), Some(143), "{last}");
-    assert!(last.ends_with("--resume out`; the earlier result stays there until then"), "{last}");
+    let run = desk.start(&format!("{line} --checkpoint-every 0"), "pretrain");
+    let (code, shown) = run.signal("TERM");
+    assert_eq!(code, Some(143), "{shown}");
+    assert!(shown.ends_with("--resume out`; the earlier result stays there until then"), "{shown}");
     assert_eq!(desk.text("out/labels.csv"), earlier);
     let error = desk.run(&cluster_line("-o out")).stderr;
-    let error = String::from_utf8_lossy(&error).into_owned();
-    assert!(error.contains("an interrupted one is to take its place: go on with"), "{error}");
+    String::from_utf8_lossy(&error).has("an interrupted one is to take its place: go on with");
     desk.succeeds("cluster --resume out -q");
     assert!(desk.labels("out/labels.csv").iter().all(|(_, label)| label == "0" || label == "1"));
     assert!(!desk.path(".cdimc-out").exists());
@@ -130,20 +97,11 @@ fn a_place_that_cannot_be_written_is_known_before_training() {
         format!("cluster {VIEWS} -k 4 --method cdimc-net --config endless.toml -o {output}")
     };
     assert!(desk.fails(&line(".")).starts_with("error: .: is the working folder"));
-    assert!(desk.fails(&line("rna.csv/out")).contains("cannot make this folder"));
-    assert!(desk.fails(&line("rna.csv")).contains("is a file, the output is a folder"));
+    desk.fails(&line("rna.csv/out")).has("cannot make this folder");
+    desk.fails(&line("rna.csv")).has("is a file, the output is a folder");
     assert!(desk.fails(&line("/proc/out")).starts_with("error: /proc/out: cannot write here"));
-    #[cfg(unix)]
-    {
-        use std::os::unix::ffi::OsStrExt;
-        let output =
-            desk.command(&line("")).arg(std::ffi::OsStr::from_bytes(b"out\xff")).output().unwrap();
-        let error = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{error}");
-        assert!(error.contains("must be UTF-8") && error.lines().count() == 1, "{error}");
-    }
-    let long = desk.fails("predict --model no.safetensors --view rna.csv -o no/such/labels.csv");
-    assert!(long.contains("no/such/labels.csv: cannot write"), "{long}");
+    desk.fails("predict --model no.safetensors --view rna.csv -o no/such/labels.csv")
+        .has("no/such/labels.csv: cannot write");
 }
 
 #[test]
@@ -159,16 +117,12 @@ fn inputs_and_models_are_never_written_over() {
         ("good/model.safetensors --force", "model.safetensors: is an input"),
         ("protein.csv", "protein.csv: exists; choose another file or give --force"),
     ] {
-        let error = desk.fails(&format!("{predict} -o {output}"));
-        assert!(error.contains(what), "{error}");
+        desk.fails(&format!("{predict} -o {output}")).has(what);
     }
-    let error = desk.fails(&format!("inspect {VIEWS} --svg image.csv --force"));
-    assert!(error.contains("image.csv: is an input"), "{error}");
-    let error = desk.fails(&format!("inspect {VIEWS} --svg short.toml"));
-    assert!(error.contains("short.toml: exists"), "{error}");
+    desk.fails(&format!("inspect {VIEWS} --svg image.csv --force")).has("image.csv: is an input");
+    desk.fails(&format!("inspect {VIEWS} --svg short.toml")).has("short.toml: exists");
     let impute = format!("impute --model good/model.safetensors {VIEWS} --force -o good");
-    let error = desk.fails(&impute);
-    assert!(error.contains("good: holds good/model.safetensors, an input"), "{error}");
+    desk.fails(&impute).has("good: holds good/model.safetensors, an input");
     assert_eq!(desk.text("rna.csv"), rna);
     assert!(std::fs::read(desk.path("good/model.safetensors")).unwrap() == model);
     desk.succeeds(&format!("{predict} -o labels.csv"));
@@ -184,10 +138,9 @@ fn nothing_that_a_run_did_not_write_is_replaced_with_it() {
     desk.succeeds(&cluster_line("-o good"));
     desk.put("good/own.toml", &desk.text("short.toml"));
     let line = cluster_line("-o good --force").replace("short.toml", "good/own.toml");
-    let error = desk.fails(&line);
-    assert!(error.contains("good: holds good/own.toml, an input"), "{error}");
-    let error = desk.fails(&cluster_line("-o good --force"));
-    assert!(error.contains("good: holds own.toml, which the earlier run did not write"), "{error}");
+    desk.fails(&line).has("good: holds good/own.toml, an input");
+    desk.fails(&cluster_line("-o good --force"))
+        .has("good: holds own.toml, which the earlier run did not write");
     assert_eq!(desk.text("good/own.toml"), desk.text("short.toml"));
     std::fs::remove_file(desk.path("good/own.toml")).unwrap();
     for line in [
@@ -213,18 +166,18 @@ fn absurd_sizes_are_one_line() {
         |name: &str| -> String { (0..60_000).map(|i| format!("s{i},{name}{i}\n")).collect() };
     desk.put("found.csv", &format!("id,cluster\n{}", rows("")));
     desk.put("truth.csv", &format!("id,class\n{}", rows("c")));
-    let error = desk.fails("evaluate --labels found.csv --truth truth.csv");
-    assert!(error.contains("classes = 60000, clusters = 60000"), "{error}");
+    desk.fails("evaluate --labels found.csv --truth truth.csv")
+        .has("classes = 60000, clusters = 60000");
 }
 
 #[test]
 fn tables_for_people_have_six_digits_and_agree_with_the_summary() {
     let desk = Desk::new();
-    let clinic: String =
-        (0..120).map(|i| format!("s{i},{},{}.25,{}\n", i * 3 % 41, i * 7 % 50, i % 3)).collect();
-    desk.put("clinic.csv", &format!("id,age,days,dead\n{}", clinic.replace(",2\n", ",0\n")));
+    desk.put_rows("clinic.csv", "id,age,days,dead", |i| {
+        format!("{},{}.25,{}", i * 3 % 41, i * 7 % 50, u8::from(i % 3 == 1))
+    });
     let clinical = "--clinical clinic.csv --survival days,dead";
-    let ran = desk.run(&format!("cluster {VIEWS} -k 4 {clinical} -o out"));
+    let shown = desk.notes(&format!("cluster {VIEWS} -k 4 {clinical} -o out"));
     desk.succeeds(&format!("predict --model out/model.safetensors {VIEWS} -o new.csv"));
     desk.succeeds(&format!("explain --model out/model.safetensors {VIEWS} -q -o why"));
     for file in [
@@ -247,11 +200,7 @@ fn tables_for_people_have_six_digits_and_agree_with_the_summary() {
         assert_eq!(digits.max(), Some(6), "{file}");
     }
     let text = desk.text("out/labels.csv");
-    let sure = text
-        .lines()
-        .skip(1)
-        .filter(|line| line.split(',').nth(2).unwrap().parse::<f64>().unwrap() >= 0.9);
-    let share = format!("{:.0} % of the samples are sure", 100.0 * sure.count() as f64 / 120.0);
-    let shown = String::from_utf8_lossy(&ran.stderr);
-    assert!(shown.contains(&share), "{shown}");
+    let confidence = |line: &str| line.split(',').nth(2).unwrap().parse::<f64>().unwrap();
+    let n_sure = text.lines().skip(1).filter(|line| confidence(line) >= 0.9).count();
+    shown.has(&format!("{:.0} % of the samples are sure", 100.0 * n_sure as f64 / 120.0));
 }

@@ -1,6 +1,7 @@
 //! Samples in parts.
 
 use crate::desk::{Desk, VIEWS};
+use crate::shown::Shown;
 use cdimc::prelude::Seed;
 use rand::Rng;
 use std::collections::BTreeMap;
@@ -32,8 +33,8 @@ fn samples_in_parts_get_the_clusters_of_one_model() {
     desk.succeeds(&format!("cluster {PARTS} -k 4 --config few.toml -q -o out"));
     let labels: BTreeMap<String, String> = desk.labels("out/labels.csv").into_iter().collect();
     assert_eq!(labels.len(), 120);
-    assert!(desk.text("out/run.json").contains("\"n-samples\": 120"));
-    assert!(desk.text("out/report.html").contains("shows 100 of the 120 samples"));
+    desk.text("out/run.json").has("\"n-samples\": 120");
+    desk.text("out/report.html").has("shows 100 of the 120 samples");
     let predict = "predict --model out/model.safetensors";
     desk.succeeds(&format!("{predict} {PARTS} -o parts.csv"));
     assert_eq!(desk.text("parts.csv"), desk.text("out/labels.csv"));
@@ -51,15 +52,13 @@ fn the_report_counts_the_samples_of_clinical_tests_over_parts() {
     let part = desk.text("rna-2.csv");
     let gaps = ",".repeat(part.lines().next().unwrap().matches(',').count());
     desk.put("rna-2.csv", &format!("{part}nobody{gaps}\n"));
-    let ages: String = (0..120).map(|i| format!("s{i},{}\n", 40 + i % 31)).collect();
-    desk.put("clinic.csv", &format!("id,age\n{ages}"));
+    desk.put_rows("clinic.csv", "id,age", |i| 40 + i % 31);
     let options = "--config few.toml --clinical clinic.csv -q -o out";
     desk.succeeds(&format!("cluster {PARTS} -k 4 {options}"));
     let said = "The clinical table contains 100 of the 100 samples searched, of 120 clustered.";
-    assert!(desk.text("out/report.html").contains(said));
+    desk.text("out/report.html").has(said);
     assert!(desk.labels("out/labels.csv").contains(&("nobody".into(), String::new())));
-    let record: serde_json::Value = serde_json::from_str(&desk.text("out/run.json")).unwrap();
-    assert_eq!(record["unobserved"], serde_json::json!(["nobody"]));
+    assert_eq!(desk.record("out")["unobserved"], serde_json::json!(["nobody"]));
 }
 
 #[test]
@@ -110,8 +109,7 @@ fn a_view_without_samples_in_a_part_may_have_a_file_without_rows() {
     assert_eq!(desk.text("empty/labels.csv"), desk.text("absent/labels.csv"));
     let views = ["rna", "protein", "image"];
     views.iter().for_each(|view| desk.put(&format!("{view}-3.csv"), &header(view)));
-    let error = desk.fails(&format!("{cluster} none"));
-    assert!(error.contains("-3.csv: no view has rows in this part"), "{error}");
+    desk.fails(&format!("{cluster} none")).has("-3.csv: no view has rows in this part");
 }
 
 #[test]
@@ -120,12 +118,8 @@ fn a_new_sample_in_two_parts_gets_no_two_clusters() {
     cut(&desk);
     desk.succeeds(&format!("cluster {PARTS} -k 4 --config few.toml -q -o made"));
     desk.put("rna-3.csv", &desk.text("rna-0.csv"));
-    let stderr =
-        desk.fails(&format!("predict --model made/model.safetensors {PARTS} -q -o parts.csv"));
-    assert!(
-        stderr.contains("is in rna-0.csv and again in rna-3.csv: a sample must be in"),
-        "{stderr}"
-    );
+    desk.fails(&format!("predict --model made/model.safetensors {PARTS} -q -o parts.csv"))
+        .has("is in rna-0.csv and again in rna-3.csv: a sample must be in");
     assert!(!desk.path("parts.csv").exists());
 }
 
@@ -133,11 +127,8 @@ fn a_new_sample_in_two_parts_gets_no_two_clusters() {
 fn bad_parts_are_refused() {
     let desk = Desk::new();
     cut(&desk);
-    let cluster =
-        |views: &str| desk.fails(&format!("cluster {views} -k 4 --config few.toml -q -o out"));
     let fails_with = |views: &str, what: &str| {
-        let error = cluster(views);
-        assert!(error.contains(what), "{error}");
+        desk.fails(&format!("cluster {views} -k 4 --config few.toml -q -o out")).has(what);
     };
     fails_with("--view rna-*.csv --id id", "rna-*.csv: name the view: NAME=rna-*.csv");
     fails_with("--view rna=dna-*.csv --id id", "dna-*.csv: no such file");
@@ -151,10 +142,9 @@ fn bad_parts_are_refused() {
             &format!("no view has a column `nonesuch` ({option})"),
         );
     }
-    let inspected = desk.fails(&format!("inspect {PARTS}"));
-    assert!(inspected.contains("only cluster and predict read samples in parts"), "{inspected}");
-    let nets = desk.fails(&format!("cluster {PARTS} -k 4 --method concat -q -o out"));
-    assert!(nets.contains("concat: reads all samples at once"), "{nets}");
+    desk.fails(&format!("inspect {PARTS}")).has("only cluster and predict read samples in parts");
+    desk.fails(&format!("cluster {PARTS} -k 4 --method concat -q -o out"))
+        .has("concat: reads all samples at once");
     let whole = desk.text("rna-1.csv");
     desk.put("rna-1.csv", &whole.replace("rna3", "rna03"));
     fails_with(PARTS, "rna-1.csv: column 4 is `rna03`, in rna-0.csv it is `rna3`");

@@ -1,16 +1,8 @@
 //! Common problems of users: other columns, other units, other truths, and Ctrl-C.
 
 use crate::desk::{Desk, VIEWS, cluster_line};
-use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
-
-/// Returns the error output of a command that succeeds.
-fn notes(desk: &Desk, line: &str) -> String {
-    let output = desk.run(line);
-    let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "cdimc {line}\n{text}");
-    text
-}
+use crate::shown::Shown;
+use std::process::Command;
 
 #[test]
 fn predict_names_what_it_left_out_what_is_odd_and_what_it_wrote() {
@@ -24,14 +16,11 @@ fn predict_names_what_it_left_out_what_is_odd_and_what_it_wrote() {
         .map(|(row, line)| format!("{line},{}\n", if row == 0 { "age" } else { "7" }))
         .collect();
     desk.put("wider.csv", &wider);
-    let text = notes(&desk, &format!("{predict} rna=wider.csv -o wider_labels.csv"));
-    assert!(
-        text.contains("wider.csv: columns unknown to the model are left out (1): `age`"),
-        "{text}"
-    );
-    assert!(text.contains("wider_labels.csv: 96 samples in "), "{text}");
-    assert!(text.contains(" of the 4 clusters of cdimc-net"), "{text}");
-    let text = notes(&desk, &format!("{predict} rna.csv -o labels.csv"));
+    desk.notes(&format!("{predict} rna=wider.csv -o wider_labels.csv"))
+        .has("wider.csv: columns unknown to the model are left out (1): `age`")
+        .has("wider_labels.csv: 96 samples in ")
+        .has(" of the 4 clusters of cdimc-net");
+    let text = desk.notes(&format!("{predict} rna.csv -o labels.csv"));
     assert!(!text.contains("WARN"), "{text}");
     assert_eq!(desk.text("labels.csv"), desk.text("wider_labels.csv"));
     // Another unit in one row.
@@ -39,41 +28,31 @@ fn predict_names_what_it_left_out_what_is_odd_and_what_it_wrote() {
     let id = lines[3].split(',').next().unwrap().to_owned();
     lines[3] = format!("{id},1e6{}", ",0".repeat(11));
     desk.put("units.csv", &lines.join("\n"));
-    let text = notes(&desk, &format!("{predict} rna=units.csv -o units_labels.csv"));
-    let value = format!("farthest `rna0` of sample {id}, 1000000 against");
-    assert!(
-        text.contains("standard deviations from the mean of training") && text.contains(&value),
-        "{text}"
-    );
-    let quiet = notes(&desk, &format!("{predict} rna.csv -q --force -o labels.csv"));
+    desk.notes(&format!("{predict} rna=units.csv -o units_labels.csv"))
+        .has("standard deviations from the mean of training")
+        .has(&format!("farthest `rna0` of sample {id}, 1000000 against"));
+    let quiet = desk.notes(&format!("{predict} rna.csv -q --force -o labels.csv"));
     assert_eq!(quiet, "");
 }
 
 #[test]
 fn measurements_are_no_truth_unless_requested() {
     let desk = Desk::new();
-    let rows = |class: fn(usize) -> String| -> String {
-        (0..120).map(|i| format!("s{i},{}\n", class(i))).collect()
-    };
-    desk.put("found.csv", &format!("id,cluster\n{}", rows(|i| (i % 4).to_string())));
-    desk.put("age.csv", &format!("id,age\n{}", rows(|i| (20.5 + i as f64).to_string())));
-    desk.put("kind.csv", &format!("id,kind\n{}", rows(|i| (i % 4 * 10).to_string())));
+    desk.put_rows("found.csv", "id,cluster", |i| i % 4);
+    desk.put_rows("age.csv", "id,age", |i| 20.5 + i as f64);
+    desk.put_rows("kind.csv", "id,kind", |i| i % 4 * 10);
     let evaluate = "evaluate --labels found.csv --truth";
-    let error = desk.fails(&format!("{evaluate} age.csv"));
-    assert!(
-        error.contains("120 different numbers for 120 samples look like a measurement"),
-        "{error}"
-    );
-    assert!(desk.succeeds(&format!("{evaluate} age.csv --numeric-truth")).contains("ACC"));
-    assert!(desk.succeeds(&format!("{evaluate} kind.csv")).contains("ACC     1.0000"));
+    desk.fails(&format!("{evaluate} age.csv"))
+        .has("120 different numbers for 120 samples look like a measurement");
+    desk.succeeds(&format!("{evaluate} age.csv --numeric-truth")).has("ACC");
+    desk.succeeds(&format!("{evaluate} kind.csv")).has("ACC     1.0000");
     let compare = format!("compare {VIEWS} -k 4 --method concat --repetitions 1 -q");
-    let error = desk.fails(&format!("{compare} --truth age.csv -o out"));
-    assert!(error.contains("look like a measurement"), "{error}");
+    desk.fails(&format!("{compare} --truth age.csv -o out")).has("look like a measurement");
     let table = desk.succeeds(&format!("{compare} --truth kind.csv -o compared"));
     assert!(table.starts_with("method\tstability\tARI with concat\tseconds\tACC\tNMI"), "{table}");
     desk.put("strangers.csv", "id,kind\nx1,a\nx2,b\n");
-    let error = desk.fails(&format!("{compare} --truth strangers.csv -o out"));
-    assert!(error.contains("no sample has a known class"), "{error}");
+    desk.fails(&format!("{compare} --truth strangers.csv -o out"))
+        .has("no sample has a known class");
 }
 
 #[test]
@@ -98,24 +77,18 @@ fn imputation_without_a_check_of_its_quality_is_reported() {
 #[test]
 fn a_missing_class_is_no_class() {
     let desk = Desk::new();
-    let rows = |class: fn(usize) -> String| -> String {
-        (0..120).map(|i| format!("s{i},{}\n", class(i))).collect()
-    };
-    desk.put("found.csv", &format!("id,cluster\n{}", rows(|i| (i % 4).to_string())));
+    desk.put_rows("found.csv", "id,cluster", |i| i % 4);
     let class = |i: usize| if i < 60 { format!("c{}", i % 4) } else { "NA".into() };
-    desk.put("kind.csv", &format!("id,kind\n{}", rows(class)));
+    desk.put_rows("kind.csv", "id,kind", class);
     let scores = desk.succeeds("evaluate --labels found.csv --truth kind.csv");
     assert!(scores.starts_with("samples with a cluster and a class: 60 of 120"), "{scores}");
-    assert!(scores.contains("ACC     1.0000"), "{scores}");
+    scores.has("ACC     1.0000");
     // With semicolons, and the spaces of a spreadsheet.
-    let spaced = |i: usize| if i < 60 { format!("c{}", i % 4) } else { "NA ".into() };
-    let table = format!("id,kind\n{}", rows(spaced)).replace(',', " ; ");
-    desk.put("kind.csv", &table);
+    desk.put("kind.csv", &desk.text("kind.csv").replace(',', " ; ").replace("NA", "NA "));
     assert_eq!(desk.succeeds("evaluate --labels found.csv --truth kind.csv"), scores);
-    desk.put("kind.csv", &format!("id,kind\n{}", rows(|_| "unknown".into())));
+    desk.put_rows("kind.csv", "id,kind", |_| "unknown");
     let compare = format!("compare {VIEWS} -k 4 --method concat -q --truth kind.csv -o out");
-    let error = desk.fails(&format!("{compare} --missing-value unknown"));
-    assert!(error.contains("no sample has a known class"), "{error}");
+    desk.fails(&format!("{compare} --missing-value unknown")).has("no sample has a known class");
 }
 
 #[cfg(target_os = "linux")]
@@ -130,12 +103,11 @@ fn a_pipe_is_read_once_and_has_no_checksum() {
         .output()
         .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let record = desk.text("piped/run.json");
-    let parsed: serde_json::Value = serde_json::from_str(&record).unwrap();
-    assert_eq!(parsed["files"], serde_json::json!([{ "path": "rna", "sha256": null }]));
+    let files = serde_json::json!([{ "path": "rna", "sha256": null }]);
+    assert_eq!(desk.record("piped")["files"], files);
     desk.change_record("piped", "\"finished\"", "\"interrupted\"");
-    let error = desk.fails("cluster --resume piped");
-    assert!(error.contains("rna: was not a regular file and cannot be read again"), "{error}");
+    desk.fails("cluster --resume piped")
+        .has("rna: was not a regular file and cannot be read again");
 }
 
 #[test]
@@ -152,24 +124,28 @@ fn a_name_with_control_characters_does_not_reach_the_terminal() {
 fn resume_takes_a_run_as_it_was_begun() {
     let desk = Desk::new();
     for option in ["--seed 3", "--method concat", "-k 3", "--id id", "--strict", "--force"] {
-        let error = desk.fails(&format!("cluster --resume some {option}"));
-        assert!(error.contains("cannot be used with"), "{error}");
+        desk.fails(&format!("cluster --resume some {option}")).has("cannot be used with");
     }
     desk.succeeds(&cluster_line("-o good"));
-    assert!(desk.fails("cluster --resume good").contains("good: this run has finished"));
-    assert!(desk.fails("cluster --resume none").contains("there is no interrupted run"));
+    desk.fails("cluster --resume good").has("good: this run has finished");
+    desk.fails("cluster --resume none").has("there is no interrupted run");
 }
 
 #[test]
-fn a_resumed_run_escapes_formulas_as_it_was_begun() {
+fn text_that_a_spreadsheet_takes_for_a_formula_is_escaped_on_demand_and_again_when_resumed() {
     let desk = Desk::new();
     desk.put("formulas.csv", "id,a\n=1+1,-1.5\n@x,2\n+3,8\ny,9\n");
     let line = "cluster --view formulas.csv --id id -k 2 --method concat -q";
-    for (run, option, first) in [("plain", "", "=1+1"), ("safe", "--escape-formulas", "'=1+1")] {
+    for (run, option, ids) in [
+        ("plain", "", ["=1+1", "@x", "+3", "y"]),
+        ("safe", "--escape-formulas", ["'=1+1", "'@x", "+3", "y"]),
+    ] {
+        let has_ids = || desk.labels(&format!("{run}/labels.csv")).iter().map(|row| &row.0).eq(ids);
         desk.succeeds(&format!("{line} {option} -o {run}"));
+        assert!(has_ids(), "{run}");
         desk.change_record(run, "\"finished\"", "\"interrupted\"");
         desk.succeeds(&format!("cluster -q --resume {run}"));
-        assert_eq!(desk.labels(&format!("{run}/labels.csv"))[0].0, first);
+        assert!(has_ids(), "resumed {run}");
     }
 }
 
@@ -182,33 +158,17 @@ fn an_interrupted_choice_of_the_number_resumes_from_finished_parts() {
         "[pretrain]\nepochs = 1500\n[finetune]\nrounds = 5\n[advanced]\nwide = 60\n",
     );
     let line = format!(
-        "cluster {VIEWS} --k-range 2..5 --k-seeds 2 --method cdimc-net --config slow.toml -o"
+        "cluster {VIEWS} --k-range 2..5 --k-seeds 2 --method cdimc-net --config slow.toml -o out"
     );
-    let mut child = desk
-        .command(&format!("{line} out"))
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut progress = BufReader::new(child.stderr.take().unwrap());
-    let mut line = String::new();
-    while !line.starts_with("choose-k: step 1 of 4") {
-        line.clear();
-        assert!(progress.read_line(&mut line).unwrap() > 0);
-    }
-    let record = |name: &str| -> serde_json::Value {
-        serde_json::from_str(&desk.text(&format!("{name}/run.json"))).unwrap()
-    };
-    let interrupt = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
-    assert!(interrupt.unwrap().success());
-    assert_eq!(child.wait().unwrap().code(), Some(130));
-    let before = record("out");
+    let run = desk.start(&line, "choose-k: step 1 of 4");
+    assert_eq!(run.signal("INT").0, Some(130));
+    let before = desk.record("out");
     assert_eq!(before["status"], "interrupted");
     assert!(before["n-clusters"].is_null());
     let tried = before["trials"].as_array().map_or(0, Vec::len);
     assert!(tried < 4);
     desk.succeeds("cluster -q --resume out");
-    let after = record("out");
+    let after = desk.record("out");
     assert_eq!(after["trials"].as_array().unwrap().len(), 4);
     assert_eq!(after["command"], before["command"]);
     let seconds = |record: &serde_json::Value, stage: &str| -> f64 {
@@ -227,18 +187,10 @@ fn a_method_without_checkpoints_reports_that_it_starts_afresh() {
     let desk = Desk::new();
     desk.put("long.toml", "iterations = 10000000\ntolerance = 0.0\n");
     let line = format!("cluster {VIEWS} -k 4 --method daimc --config long.toml -o out");
-    let mut child =
-        desk.command(&line).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut progress = BufReader::new(child.stderr.take().unwrap());
-    let mut first = String::new();
-    progress.read_line(&mut first).unwrap();
-    let interrupt = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
-    assert!(interrupt.unwrap().success());
-    let mut rest = String::new();
-    std::io::Read::read_to_string(&mut progress, &mut rest).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(130), "{first}{rest}");
-    assert!(rest.contains("there is no checkpoint of daimc: its fit starts again"), "{rest}");
-    assert!(desk.text("out/run.json").contains("\"interrupted\""));
+    let (code, shown) = desk.start(&line, "").signal("INT");
+    assert_eq!(code, Some(130), "{shown}");
+    shown.has("there is no checkpoint of daimc: its fit starts again");
+    desk.text("out/run.json").has("\"interrupted\"");
 }
 
 #[test]
@@ -258,28 +210,21 @@ fn samples_in_columns_are_reported_and_transposed() {
     desk.put("clinic.csv", &by_sample);
     desk.put("genes.csv", &by_gene);
     let line = "cluster --view clinic.csv --view genes.csv --id id --id genes.csv=gene -k 2 -o";
-    let message = desk.fails(&format!("{line} wrong"));
-    assert!(message.contains("one of them needs --transposed FILE"), "{message}");
+    desk.fails(&format!("{line} wrong")).has("one of them needs --transposed FILE");
     desk.succeeds(&format!("{line} right --transposed genes.csv"));
     let labels = desk.labels("right/labels.csv");
     assert_eq!(labels.len(), 20);
     for (i, (id, cluster)) in labels.iter().enumerate() {
         assert_eq!((id, cluster), (&ids[i], &labels[i % 2].1));
     }
-    assert!(desk.text("right/markers.csv").contains("g2"));
-    let message = desk.fails(&format!("{line} other --transposed other.csv"));
-    assert!(
-        message.contains("--transposed other.csv: no view is read from such a file"),
-        "{message}"
-    );
+    desk.text("right/markers.csv").has("g2");
+    desk.fails(&format!("{line} other --transposed other.csv"))
+        .has("--transposed other.csv: no view is read from such a file");
     let right = format!("{line} other --transposed genes.csv");
-    let message = desk.fails(&format!("{right} --id gene.csv=gene"));
-    assert!(message.contains("--id gene.csv=gene: no view is read from such a file"), "{message}");
-    let message = desk.fails(&format!("{right} --id name"));
-    assert!(
-        message.contains("--id name: `id` names the samples of all files already"),
-        "{message}"
-    );
+    desk.fails(&format!("{right} --id gene.csv=gene"))
+        .has("--id gene.csv=gene: no view is read from such a file");
+    desk.fails(&format!("{right} --id name"))
+        .has("--id name: `id` names the samples of all files already");
 }
 
 #[test]
@@ -320,18 +265,18 @@ fn a_folder_of_10x_genomics_is_clustered_and_predicted_from() {
     {
         desk.put(&format!("cells/{name}"), text);
     }
-    let shown = notes(&desk, "cluster --view cells -k 2 --method t-mixture -o out");
+    let shown = desk.notes("cluster --view cells -k 2 --method t-mixture -o out");
     assert!(!shown.contains("left out"), "{shown}");
-    let record = desk.text("out/run.json");
-    for name in ["cells/matrix.mtx", "cells/barcodes.tsv", "cells/features.tsv"] {
-        assert!(record.contains(name), "{record}");
-    }
+    desk.text("out/run.json")
+        .has("cells/matrix.mtx")
+        .has("cells/barcodes.tsv")
+        .has("cells/features.tsv");
     let labels = |name: &str| -> Vec<String> {
         desk.text(name).lines().map(|line| line.split(',').take(2).collect()).collect()
     };
-    notes(&desk, "predict --model out/model.safetensors --view cells -o both.csv");
+    desk.notes("predict --model out/model.safetensors --view cells -o both.csv");
     assert_eq!(labels("both.csv")[1..], labels("out/labels.csv")[1..]);
-    notes(&desk, "predict --model out/model.safetensors --view cells#Genes -o genes.csv");
+    desk.notes("predict --model out/model.safetensors --view cells#Genes -o genes.csv");
     assert_eq!(labels("genes.csv").len(), 61);
     let refused = desk
         .run("predict --model out/model.safetensors --view cells -o cells/barcodes.tsv --force");

@@ -1,6 +1,7 @@
 //! Files that are not proper tables, and the command's messages about them.
 
 use crate::desk::Desk;
+use crate::shown::Shown;
 use std::process::Command;
 
 /// Returns a table of twelve samples with these two columns.
@@ -27,8 +28,7 @@ fn inspect_and_cluster_refuse_grouped_thousands() {
     for line in
         ["inspect --view german.csv --id id", "cluster --view german.csv --id id -k 2 -o out"]
     {
-        let message = desk.fails(line);
-        assert!(message.contains("it seems to group thousands"), "{message}");
+        desk.fails(line).has("it seems to group thousands");
     }
 }
 
@@ -39,8 +39,7 @@ fn columns_with_commas_are_named_in_quotes() {
         "comma.csv",
         &table("id,\"Age, years\",b", ',', |i| ["old".into(), numbers(i)[1].clone()]),
     );
-    let message = desk.fails("inspect --view comma.csv --id id");
-    assert!(message.contains("--drop '\"Age, years\"'"), "{message}");
+    desk.fails("inspect --view comma.csv --id id").has("--drop '\"Age, years\"'");
     let mut command = Command::new(env!("CARGO_BIN_EXE_cdimc"));
     command.args(["inspect", "--view", "comma.csv", "--id", "id", "--drop", "\"Age, years\""]);
     let output = command.current_dir(desk.folder.path()).output().unwrap();
@@ -51,21 +50,19 @@ fn columns_with_commas_are_named_in_quotes() {
 fn lines_above_a_table_are_left_out_on_request() {
     let desk = Desk::new();
     desk.put("titled.csv", &format!("Table 2\n{}", table("id,a,b", ',', numbers)));
-    let message = desk.fails("inspect --view titled.csv --id id");
-    assert!(message.contains("--skip-lines 1 leaves it out"), "{message}");
+    desk.fails("inspect --view titled.csv --id id").has("--skip-lines 1 leaves it out");
     desk.put("plain.csv", &table("id,c,d", ',', numbers));
     let line = "inspect --view titled.csv --view plain.csv --id id --skip-lines titled.csv=1";
-    assert!(desk.succeeds(line).contains("12 samples in 2 views"));
-    let message = desk.fails("inspect --view titled.csv --id id --skip-lines x");
-    assert!(message.contains("--skip-lines x: must be a number of lines"), "{message}");
+    desk.succeeds(line).has("12 samples in 2 views");
+    desk.fails("inspect --view titled.csv --id id --skip-lines x")
+        .has("--skip-lines x: must be a number of lines");
 }
 
 #[test]
 fn more_clusters_than_samples_are_refused_as_such() {
     let desk = Desk::new();
     desk.put("plain.csv", &table("id,c,d", ',', numbers));
-    let message = desk.fails("cluster --view plain.csv --id id -k 1000000000 -o out");
-    assert!(message.contains("must lie in 2..=12"), "{message}");
+    desk.fails("cluster --view plain.csv --id id -k 1000000000 -o out").has("must lie in 2..=12");
 }
 
 #[test]
@@ -75,21 +72,54 @@ fn patterns_and_dropped_samples_are_checked_over_all_parts() {
     desk.put("r-0.csv", &text.replace("\ns", "\ns-"));
     desk.put("r-1.csv", &text.replace("\ns", "\nx"));
     let cluster = "cluster --view r=r-*.csv --id id -k 2 -q -o out";
-    let message = desk.fails(&format!("{cluster} --id-pattern ^z(.*)"));
-    assert!(message.contains("matches no id of any view"), "{message}");
+    desk.fails(&format!("{cluster} --id-pattern ^z(.*)")).has("matches no id of any view");
     desk.succeeds(&format!("{cluster} --id-pattern ^s-(.*)"));
     assert_eq!(desk.labels("out/labels.csv").len(), 24);
     let desk = Desk::new();
     desk.put("r-0.csv", &text.replace("\ns", "\ns-"));
     desk.put("r-1.csv", &format!("{}s-3,,\n", text.replace("\ns", "\nx")));
-    let message = desk.fails("cluster --view r=r-*.csv --id id -k 2 -q -o again");
-    assert!(message.contains("id `s-3` is in r-0.csv and again in r-1.csv"), "{message}");
+    desk.fails("cluster --view r=r-*.csv --id id -k 2 -q -o again")
+        .has("id `s-3` is in r-0.csv and again in r-1.csv");
 }
 
 #[test]
 fn a_model_without_an_end_is_refused() {
     let desk = Desk::new();
     desk.put("plain.csv", &table("id,c,d", ',', numbers));
-    let message = desk.fails("predict --model /dev/zero --view plain.csv --id id -o new.csv");
-    assert!(message.contains("/dev/zero"), "{message}");
+    desk.fails("predict --model /dev/zero --view plain.csv --id id -o new.csv").has("/dev/zero");
+}
+
+#[test]
+fn files_may_call_their_ids_and_columns_as_they_like() {
+    let desk = Desk::new();
+    desk.put("a.csv", "patient,a,sex\nx,1,m\ny,2,f\nz,4,f\n");
+    desk.put("b.csv", "PatientID,b\nx,1\ny,2\nz,3\n");
+    let both = "inspect --view a.csv --view b.csv --id patient --id b.csv=PatientID";
+    desk.succeeds(&format!("{both} --drop sex")).has("3 samples in 2 views");
+    // A column is dropped wherever it occurs, in any role.
+    desk.succeeds(&format!("{both} --columns a,b --drop sex,PatientID"))
+        .has("3 samples in 2 views");
+    let first = "inspect --view a.csv --id patient";
+    desk.succeeds(&format!("{first} --columns a")).has("a: 3 rows, 1 features");
+    desk.fails(&format!("{first} --columns c")).has("has none of the columns `c`");
+    desk.fails(&format!("{first} --drop sex,age")).has("no view has a column `age` (--drop)");
+    desk.fails(first).has("leave it out with --drop 'sex'");
+}
+
+#[test]
+fn ids_that_hardly_overlap_are_shown_from_both_sides() {
+    let desk = Desk::new();
+    desk.put("a.csv", "id,a\n0,1\n1,2\n2,4\n");
+    desk.put("b.csv", "id,b\n0.0,1\n1.0,2\n2,3\n");
+    desk.put("c.csv", "id,c\nq,1\nr,2\n");
+    let cannot = "cannot be joined with another file";
+    desk.succeeds("inspect --view a.csv --view b.csv --id id")
+        .has(&format!("2 of 3 ids {cannot}: it has `0`, `1`, the others have `0.0`, `1.0`"));
+    let shown = desk.succeeds("inspect --view a.csv --view b.csv --view c.csv --id id");
+    shown
+        .has(&format!("c.csv: 2 of 2 ids {cannot}: it has `q`, `r`"))
+        .has("views a and c share no sample: nor do other views relate them");
+    assert!(!shown.contains("views a and b share no sample"), "{shown}");
+    desk.fails("inspect --view a.csv --view c.csv --id id")
+        .has("a.csv has `0`, `1`, c.csv has `q`, `r`");
 }
