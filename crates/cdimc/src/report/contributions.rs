@@ -7,6 +7,7 @@ use super::svg::{Anchor, Drawing, shortened};
 use crate::NamedModel;
 use crate::warnings::Sign;
 use ndarray::Array2;
+use std::iter;
 
 /// Maximum number of clusters in the picture.
 const CLUSTERS: usize = 12;
@@ -33,11 +34,10 @@ impl Report<'_> {
         );
         let rows = nats.rows().into_iter().zip(&self.joined.names).map(|(row, name)| {
             let cell = |x: &f64| if x.is_finite() { format!("{x:.2}") } else { String::new() };
-            std::iter::once(name.clone()).chain(row.iter().map(cell)).collect()
+            iter::once(name.clone()).chain(row.iter().map(cell)).collect()
         });
-        let clusters: Vec<String> = (0..nats.ncols()).map(|c| format!("cluster {c}")).collect();
-        let header: Vec<&str> =
-            std::iter::once("view, nats").chain(clusters.iter().map(String::as_str)).collect();
+        let clusters = (0..nats.ncols()).map(|c| format!("cluster {c}"));
+        let header: Vec<String> = iter::once("view, nats".into()).chain(clusters).collect();
         page.table(&header, rows);
     }
 }

@@ -11,28 +11,21 @@ use std::collections::BTreeSet;
 const CELLS: usize = 100;
 const LEVELS: f32 = 8.0;
 
-/// A series of a [`lines`] figure: its name and its values at 1, 2, ...
+/// A series of a [`lines`] figure: its name and its values.
 pub(crate) type Series<'a> = (&'a str, &'a [f64]);
 
+/// Returns a color as SVG and HTML name it.
+pub(super) fn rgb(RGBColor(r, g, b): RGBColor) -> String {
+    format!("rgb({r},{g},{b})")
+}
+
 /// Returns the color of cluster `cluster`.
-pub(crate) fn cluster_color(cluster: usize) -> String {
-    let RGBColor(r, g, b) = PALETTE[cluster % PALETTE.len()];
-    format!("rgb({r},{g},{b})")
+pub(super) fn cluster_color(cluster: usize) -> String {
+    rgb(PALETTE[cluster % PALETTE.len()])
 }
 
-/// Returns the color of a confidence in 0..=1.
-pub(crate) fn confidence_color(confidence: f64) -> String {
-    let RGBColor(r, g, b) = ramp(confidence);
-    format!("rgb({r},{g},{b})")
-}
-
-/// Draws curves over epochs or rounds.
-pub(crate) fn lines(title: &str, x_name: &str, series: &[Series<'_>]) -> String {
-    lines_from(1, title, x_name, series)
-}
-
-/// Like [`lines`], for values at `first`, `first + 1`, ...
-pub(crate) fn lines_from(first: usize, title: &str, x_name: &str, series: &[Series<'_>]) -> String {
+/// Draws curves over epochs, rounds or numbers of clusters `first`, `first + 1`, ...
+pub(crate) fn lines(first: usize, title: &str, x_name: &str, series: &[Series<'_>]) -> String {
     let longest = series.iter().map(|(_, values)| values.len()).max().unwrap_or(0).max(2);
     let (low, high) = bounds(series.iter().flat_map(|(_, values)| values.iter().copied()));
     draw((460, 280), |root| {
@@ -248,7 +241,7 @@ fn bounds(values: impl Iterator<Item = f64>) -> (f64, f64) {
 }
 
 /// Returns a color from orange (0, doubtful) to blue (1, sure).
-fn ramp(value: f64) -> RGBColor {
+pub(super) fn ramp(value: f64) -> RGBColor {
     let (RGBColor(r0, g0, b0), RGBColor(r1, g1, b1)) = (PALETTE[3], BLUE);
     let t = value.clamp(0.0, 1.0);
     let mix = |a: u8, b: u8| (f64::from(a) + t * (f64::from(b) - f64::from(a))).round() as u8;
@@ -261,7 +254,7 @@ mod tests {
 
     #[test]
     fn figures_use_the_colors_of_the_page_and_work_as_separate_files() {
-        let svg = lines("loss", "epoch", &[("a", &[3.0, 2.0, 1.0]), ("b", &[1.0, f64::NAN])]);
+        let svg = lines(1, "loss", "epoch", &[("a", &[3.0, 2.0, 1.0]), ("b", &[1.0, f64::NAN])]);
         assert!(svg.starts_with("<svg class=\"figure\" width=\"460\""), "{}", &svg[..60]);
         assert!(svg.contains("currentColor") && !svg.contains("#010203"));
         assert!(!svg.contains("http") || svg.matches("http").count() == 1, "only the name space");
@@ -270,7 +263,7 @@ mod tests {
 
     #[test]
     fn nothing_is_no_negative_number() {
-        let flat = lines("loss", "epoch", &[("a", &[0.0, 0.0])]);
+        let flat = lines(1, "loss", "epoch", &[("a", &[0.0, 0.0])]);
         let points =
             scatter("x", ["a", "b"], &[[-0.5, -0.5], [0.5, 0.5]], Coloring::Clusters(&[0, 1]));
         for svg in [flat, points] {

@@ -1,7 +1,7 @@
 //! Heat map of the columns that differ most between clusters, over all samples.
 
 use super::Report;
-use super::figures::{cluster_color, confidence_color};
+use super::figures::{cluster_color, ramp, rgb};
 use super::svg::{Anchor, Drawing, shortened};
 use crate::NamedModel;
 use crate::clinical::Variable;
@@ -70,7 +70,7 @@ pub(super) fn heat_map(report: &Report<'_>) -> Option<(String, String)> {
         let color = |samples: &Vec<usize>| {
             let sum: f64 = samples.iter().map(|&i| report.shade(confidence[i])).sum();
             // Few shades, so that neighboring cells often have the same color.
-            confidence_color((10.0 * sum / samples.len() as f64).round() / 10.0)
+            rgb(ramp((10.0 * sum / samples.len() as f64).round() / 10.0))
         };
         bands.push(("confidence".into(), cells.iter().map(color).collect()));
     }
@@ -88,11 +88,7 @@ pub(super) fn heat_map(report: &Report<'_>) -> Option<(String, String)> {
         drawing.text((x - 6.0, y + ROW - 4.0), Anchor::End, 11, &shortened(&name, 30));
         let scores = scores(report, view, column);
         let color = |samples: &Vec<usize>| {
-            let known: Vec<f64> = samples.iter().filter_map(|&i| scores[i]).collect();
-            if known.is_empty() {
-                return MISSING.to_owned();
-            }
-            deviation_color(known.iter().sum::<f64>() / known.len() as f64)
+            mean(samples.iter().filter_map(|&i| scores[i])).map_or(MISSING.into(), deviation_color)
         };
         row(&mut drawing, y, &cells.iter().map(color).collect::<Vec<_>>());
         y += ROW;
@@ -153,8 +149,7 @@ fn columns(report: &Report<'_>) -> Vec<(usize, usize)> {
     let mut columns = Vec::new();
     for cluster in 0..n_clusters {
         let mut n = 0;
-        for marker in report.markers.of_cluster(cluster) {
-            let column = (marker.view, marker.column);
+        for column in report.markers.of_cluster(cluster).iter().map(|m| (m.view, m.column)) {
             if n < of_each && columns.len() < ROWS && !columns.contains(&column) {
                 columns.push(column);
                 n += 1;
@@ -204,12 +199,18 @@ fn deviation_color(value: f64) -> String {
     let step = (value / MOST * STEPS).round().clamp(-STEPS, STEPS) / STEPS;
     let end = if step < 0.0 { [33.0, 102.0, 172.0] } else { [179.0, 88.0, 6.0] };
     let [r, g, b] = end.map(|end: f64| (247.0 + step.abs() * (end - 247.0)).round() as u8);
-    format!("rgb({r},{g},{b})")
+    rgb(RGBColor(r, g, b))
 }
 
-/// Draws a row of colors with its name.
+/// Returns the mean of the values; `None` if there are none.
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let values: Vec<f64> = values.collect();
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// Name of a row and its colors.
 type Band = (String, Vec<String>);
-/// Draws the legend of a row.
+/// Name of a row and its legend: texts and colors.
 type Key = (String, Vec<(String, String)>);
 
 /// Returns the clinical columns with the strongest association with the clusters.
@@ -222,10 +223,7 @@ fn clinical(report: &Report<'_>, cells: &[Vec<usize>]) -> (Vec<Band>, Vec<Key>) 
     for name in tested.map(|association| &association.column) {
         let (colors, entries) = match clinical.variable(name) {
             Some(Variable::Categories { names, of }) => {
-                let color = |category: usize| {
-                    let RGBColor(r, g, b) = PASTEL[category.min(CATEGORIES)];
-                    format!("rgb({r},{g},{b})")
-                };
+                let color = |category: usize| rgb(PASTEL[category.min(CATEGORIES)]);
                 let of_cell = |samples: &Vec<usize>| {
                     let mut counts = vec![0_usize; names.len()];
                     samples.iter().filter_map(|&i| of[i]).for_each(|c| counts[c] += 1);
@@ -247,12 +245,10 @@ fn clinical(report: &Report<'_>, cells: &[Vec<usize>]) -> (Vec<Band>, Vec<Key>) 
                 let shade = |x: f64| {
                     let share = ((x - low) / (high - low) * 8.0).round() / 8.0;
                     let level = (235.0 - 200.0 * share).round() as u8;
-                    format!("rgb({level},{level},{level})")
+                    rgb(RGBColor(level, level, level))
                 };
                 let of_cell = |samples: &Vec<usize>| {
-                    let there: Vec<f64> = samples.iter().filter_map(|&i| numbers[i]).collect();
-                    let mean = there.iter().sum::<f64>() / there.len() as f64;
-                    if there.is_empty() { MISSING.to_owned() } else { shade(mean) }
+                    mean(samples.iter().filter_map(|&i| numbers[i])).map_or(MISSING.into(), shade)
                 };
                 let ends = [low, high].map(|x| (crate::clinical::short(x), shade(x)));
                 (cells.iter().map(of_cell).collect(), ends.to_vec())

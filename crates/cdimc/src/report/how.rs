@@ -15,10 +15,8 @@ impl Report<'_> {
         page.section("How it was done");
         let data = &self.joined.data;
         let (n, n_views, version) = (data.n_samples(), data.n_views(), env!("CARGO_PKG_VERSION"));
-        let missing = 100.0
-            * (1.0
-                - (0..n_views).map(|v| data.mask().n_observed(v)).sum::<usize>() as f64
-                    / (n * n_views) as f64);
+        let n_rows: usize = (0..n_views).map(|v| data.mask().n_observed(v)).sum();
+        let missing = 100.0 * (1.0 - n_rows as f64 / (n * n_views) as f64);
         let all = self.n_samples;
         let mut text = format!(
             "{all} samples, each in some of {n_views} views ({missing:.0} % of the rows missing), were grouped into {} \
@@ -52,16 +50,14 @@ impl Report<'_> {
             text.push_str(&format!(" {filled}"));
         }
         if let Some(number) = &self.outcome.cluster_number {
-            text.push_str(&format!(
-                " The number of clusters was chosen from the data: {}.",
-                number.reason
-            ));
+            let reason = &number.reason;
+            text += &format!(" The number of clusters was chosen from the data: {reason}.");
         }
         if let Some(found) = &self.outcome.stability {
-            text.push_str(&format!(
-                " Stability is the mean Jaccard index over {} subsamples of 80 % of the samples.",
-                found.n_subsamples
-            ));
+            let n = found.n_subsamples;
+            text += &format!(
+                " Stability is the mean Jaccard index over {n} subsamples of 80 % of the samples."
+            );
             cited.push("Hennig, Comput. Stat. Data Anal. 52, 2007, DOI 10.1016/j.csda.2006.11.025 (stability)");
         }
         if self.n_clusters() > 1 {

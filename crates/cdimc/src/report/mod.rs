@@ -33,6 +33,7 @@ pub use pages::{comparison_html, imputation_html};
 use rand::seq::index::sample;
 pub use sample::sample_html;
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter;
 use std::ops::Range;
 
 /// Confidence below which a sample is doubtful, and maximum number of doubtful samples on the page.
@@ -163,13 +164,12 @@ impl Report<'_> {
     /// Returns a sentence about filled single cells, if there were any.
     fn filled_cells(&self) -> Option<String> {
         let filled = &self.joined.filled;
-        let cells: usize = filled.iter().map(|column| column.n_cells).sum();
-        (cells > 0).then(|| {
-            format!(
-                "{cells} single missing cells in {} columns were filled with the column's mean.",
-                filled.len()
-            )
-        })
+        let (cells, n): (usize, _) =
+            (filled.iter().map(|column| column.n_cells).sum(), filled.len());
+        let text = format!(
+            "{cells} single missing cells in {n} columns were filled with the column's mean."
+        );
+        (cells > 0).then_some(text)
     }
 
     fn number_of_clusters(&self, page: &mut Page) {
@@ -177,30 +177,20 @@ impl Report<'_> {
         page.section("How many clusters");
         let next = number.runner_up.map_or_else(String::new, |k| format!(" Runner-up: {k}."));
         page.paragraph(&format!("Proposed: {}.{next}", number.reason));
-        let shared: Vec<f64> = number
-            .candidates
-            .iter()
-            .filter_map(|c| c.held_out.as_ref().map(|held_out| held_out.shared_information))
-            .collect();
+        let held_out = number.candidates.iter().filter_map(|c| c.held_out.as_ref());
+        let shared: Vec<f64> = held_out.map(|found| found.shared_information).collect();
         if let (true, Some(first)) = (shared.len() > 1, number.candidates.first()) {
             let title = "shared information on held-out samples";
             page.figure(
                 "number-of-clusters",
-                figures::lines_from(
-                    first.n_clusters,
-                    title,
-                    "number of clusters",
-                    &[("nats", &shared)],
-                ),
+                figures::lines(first.n_clusters, title, "number of clusters", &[("nats", &shared)]),
                 "Information that the views of a sample share and the clusters explain: the mean over random \
                  splits, on the third of the samples that the fit did not use. Look for the last number before the curve turns flat.",
             );
         }
-        if number.n_seeds > 1 {
-            page.paragraph(&format!(
-                "Stability is the mean adjusted Rand index between {} seeds.",
-                number.n_seeds
-            ));
+        if let n @ 2.. = number.n_seeds {
+            let meaning = format!("Stability is the mean adjusted Rand index between {n} seeds.");
+            page.paragraph(&meaning);
         }
         let rows = number.candidates.iter().map(|c| {
             let shared = c.held_out.as_ref().map(|held_out| {
@@ -228,16 +218,12 @@ impl Report<'_> {
         page.section("Clusters");
         let n = self.outcome.clustering.labels.len() as f64;
         let rows = self.clusters().map(|cluster| {
-            let members: Vec<usize> = self.members(cluster);
+            let members = self.members(cluster);
             let mean = |values: &[f64]| {
                 members.iter().map(|&i| values[i]).sum::<f64>() / members.len().max(1) as f64
             };
-            let sure = self
-                .outcome
-                .clustering
-                .confidence
-                .as_deref()
-                .map_or_else(String::new, |c| format!("{:.3}", mean(c)));
+            let confidence = self.outcome.clustering.confidence.as_deref();
+            let sure = confidence.map_or_else(String::new, |c| format!("{:.3}", mean(c)));
             let share = format!("{:.1} %", 100.0 * members.len() as f64 / n);
             let stays = self.outcome.stability.as_ref().and_then(|found| found.clusters[cluster]);
             let stays = stays.map_or_else(String::new, |jaccard| format!("{jaccard:.2}"));
@@ -269,11 +255,11 @@ impl Report<'_> {
         let Some(embedding) = &self.outcome.clustering.embedding else { return };
         let Some((points, shares)) = plane::principal_plane(embedding.view()) else { return };
         page.section("Map of the samples");
+        let [first, second] = shares.map(|share| format!("{:.0} %", 100.0 * share));
         let axes = [
-            format!("component 1 ({:.0} % of the variance)", 100.0 * shares[0]),
-            format!("component 2 ({:.0} %)", 100.0 * shares[1]),
+            &format!("component 1 ({first} of the variance)")[..],
+            &format!("component 2 ({second})"),
         ];
-        let axes = [axes[0].as_str(), axes[1].as_str()];
         let drawn = drawn(points.len());
         let samples = if drawn.len() < points.len() {
             format!("{} of the {} samples, drawn at random,", drawn.len(), points.len())
@@ -317,17 +303,16 @@ impl Report<'_> {
             page.figure("markers", svg, &caption);
         }
         let number = |x: f64| format!("{x:.2}");
-        let rows = (0..self.markers.clusters.len()).flat_map(|cluster| {
-            let first = self.markers.clusters[cluster]
-                .iter()
-                .flat_map(|of_view| of_view.iter().take(PROFILE));
+        let rows = self.markers.clusters.iter().enumerate().flat_map(|(cluster, views)| {
+            let first = views.iter().flat_map(|of_view| of_view.iter().take(PROFILE));
             first.map(move |marker| {
-                let Marker { view, column, contrast, means: (inside, outside), test } = *marker;
+                let Marker { contrast, means: (inside, outside), test, .. } = *marker;
                 let (lower, upper) = contrast.interval;
+                let [view, column] = marker.names(self.joined).map(str::to_owned);
                 vec![
                     cluster.to_string(),
-                    self.joined.names[view].clone(),
-                    self.joined.features[view][column].clone(),
+                    view,
+                    column,
                     format!("{:+.2} ({lower:.2} to {upper:.2})", contrast.difference),
                     number(contrast.auc),
                     short(inside),
@@ -360,13 +345,11 @@ impl Report<'_> {
             ));
             return;
         }
-        let lowest = match doubtful.len() {
-            n if n > DOUBTFUL => format!("; the table has the {DOUBTFUL} lowest"),
-            _ => String::new(),
-        };
+        let n = doubtful.len();
+        let lowest = format!("; the table has the {DOUBTFUL} lowest");
+        let lowest = if n > DOUBTFUL { &lowest } else { "" };
         page.paragraph(&format!(
-            "Samples with a probability below {DOUBTFUL_CONFIDENCE}: {}{lowest}.",
-            doubtful.len()
+            "Samples with a probability below {DOUBTFUL_CONFIDENCE}: {n}{lowest}."
         ));
         let sets = self.outcome.clustering.sets.as_deref();
         let rows = doubtful.iter().take(DOUBTFUL).map(|&i| {
@@ -407,15 +390,14 @@ impl Report<'_> {
             "Rows: the label column. Columns: clusters. The labels were not used to find the clusters.",
         );
         let mut counts: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-        for (class, &cluster) in labels.iter().zip(&self.outcome.clustering.labels) {
-            counts.entry(class_name(class)).or_insert_with(|| vec![0; self.clusters().len()])
-                [cluster] += 1;
+        for (class, &cluster) in labels.iter().zip(found) {
+            let row = counts.entry(class_name(class)).or_insert(vec![0; self.clusters().len()]);
+            row[cluster] += 1;
         }
-        let clusters: Vec<String> = self.clusters().map(|c| c.to_string()).collect();
-        let header: Vec<&str> =
-            std::iter::once("class").chain(clusters.iter().map(String::as_str)).collect();
+        let header: Vec<String> =
+            iter::once("class".into()).chain(self.clusters().map(|c| c.to_string())).collect();
         let rows = counts.into_iter().map(|(class, row)| {
-            std::iter::once(class).chain(row.iter().map(ToString::to_string)).collect()
+            iter::once(class).chain(row.iter().map(ToString::to_string)).collect()
         });
         page.table(&header, rows);
     }
@@ -427,11 +409,10 @@ impl Report<'_> {
             return;
         }
         page.section("Training");
-        for curve in self.outcome.clustering.curves.iter().filter(|curve| !curve.values.is_empty())
-        {
+        for curve in curves.iter().filter(|curve| !curve.values.is_empty()) {
             let step = if curve.name.starts_with("pretrain") { "epoch" } else { "round" };
             let title = curve.name.replace('-', " ");
-            let svg = figures::lines(&title, step, &[(&curve.name, &curve.values)]);
+            let svg = figures::lines(1, &title, step, &[(&curve.name, &curve.values)]);
             page.figure(&format!("training-{}", curve.name), svg, "");
         }
     }

@@ -4,17 +4,13 @@ use cdimc_core::linear_algebra::symmetric_eigen;
 use faer::Mat;
 use ndarray::{ArrayView2, Axis};
 
-/// Whether the squared norms of the rows are finite, so that the matrix has a principal plane.
-fn has_plane(points: ArrayView2<'_, f64>) -> bool {
-    points.nrows() > 2 && points.ncols() > 1 && points.iter().all(|x| x.is_finite())
-}
-
-/// Returns each point at its two leading principal components, and the share of the variance of each component.
+/// Returns each point at its two leading principal components, and the share of the variance of each component; `None`
+/// for fewer than three points, one column, or a number that is not finite.
 pub(super) fn principal_plane(points: ArrayView2<'_, f64>) -> Option<(Vec<[f64; 2]>, [f64; 2])> {
-    if !has_plane(points) {
+    let (n, d) = points.dim();
+    if n < 3 || d < 2 || !points.iter().all(|x| x.is_finite()) {
         return None;
     }
-    let (n, d) = points.dim();
     let mean = points.mean_axis(Axis(0))?;
     let centered = &points - &mean;
     let covariance = centered.t().dot(&centered) / n as f64;

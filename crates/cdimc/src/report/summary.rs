@@ -12,6 +12,7 @@ use crate::warnings::{Sign, Warning};
 const LINES: usize = 15;
 /// Maximum number of strongest markers.
 const STRONGEST: usize = 3;
+
 impl Report<'_> {
     /// Returns the title of the page.
     pub(super) fn title(&self) -> String {
@@ -58,7 +59,7 @@ impl Report<'_> {
             }
         }
         self.strongest(page);
-        if let [first, ..] = self.joined.unobserved.as_slice() {
+        if let Some(first) = self.joined.unobserved.first() {
             page.paragraph(&format!(
                 "{} samples have no cluster, because they have no value in any view (first: {first}).",
                 self.joined.unobserved.len()
@@ -81,10 +82,7 @@ impl Report<'_> {
         }
         let markers = self.markers.of_cluster(cluster);
         if let Some(marker) = markers.into_iter().find(|marker| self.is_shown(marker)) {
-            let (view, column) = (
-                &self.joined.names[marker.view],
-                &self.joined.features[marker.view][marker.column],
-            );
+            let [view, column] = marker.names(self.joined);
             let side = if marker.contrast.difference > 0.0 { "high" } else { "low" };
             line.push_str(&format!(", {side} {column} of {view}"));
         }
@@ -165,8 +163,8 @@ impl Report<'_> {
         }
         page.paragraph("What sets them apart most:");
         page.list(best.into_iter().map(|(cluster, marker)| {
-            let Marker { view, column, contrast, means: (inside, outside), test } = *marker;
-            let (view, column) = (&self.joined.names[view], &self.joined.features[view][column]);
+            let Marker { contrast, means: (inside, outside), test, .. } = *marker;
+            let [view, column] = marker.names(self.joined);
             let side = if contrast.difference > 0.0 { "higher" } else { "lower" };
             let (lower, upper) = contrast.interval;
             let q = test.map_or_else(String::new, |test| format!("; {}", named_p_value("q", test.q)));
@@ -192,12 +190,7 @@ impl Report<'_> {
             self.outcome.warnings.iter().partition(|warning| warning.sign.is_fault());
         for warning in faults.into_iter().chain(notes) {
             let is_fault = warning.sign.is_fault();
-            let begin = if is_fault {
-                capitalized(&warning.text)
-            } else {
-                format!("Note: {}", warning.text)
-            };
-            let mut text = format!("{begin}.");
+            let mut text = format!("{}.", capitalized(&warning.line()));
             if !explained.contains(&warning.sign) {
                 text.push(' ');
                 text.push_str(warning.sign.explanation());

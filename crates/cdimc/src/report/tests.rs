@@ -27,23 +27,12 @@ fn clustered() -> (Joined, Clustering) {
 }
 
 fn html_of(method: &str, joined: &Joined, clustering: &Clustering) -> String {
-    html_of_requested(2, method, joined, clustering)
+    html_of_warned((&[Sign::SingleSamples], 2), method, joined, clustering)
 }
 
-/// Returns the page of a run that requested `n_clusters` clusters.
-fn html_of_requested(
-    n_clusters: usize,
-    method: &str,
-    joined: &Joined,
-    clustering: &Clustering,
-) -> String {
-    html_of_warned(&[Sign::SingleSamples], n_clusters, method, joined, clustering)
-}
-
-/// The page of clusters with these signs.
+/// The page of clusters with these signs, of a run that requested `n_clusters` clusters.
 fn html_of_warned(
-    signs: &[Sign],
-    n_clusters: usize,
+    (signs, n_clusters): (&[Sign], usize),
     method: &str,
     joined: &Joined,
     clustering: &Clustering,
@@ -95,15 +84,8 @@ fn the_methods_paragraph_reports_filled_single_cells() {
     let said = "2 single missing cells in 1 columns were filled with the column's mean.";
     assert!(!html_of("t-mixture", &joined, &clustering).contains(said));
     let values = array![[1.0, 5.0], [f64::NAN, 6.0], [f64::NAN, 7.0], [3.0, 8.0]];
-    let table = Table {
-        name: "rna".into(),
-        path: "rna.csv".into(),
-        ids: None,
-        labels: None,
-        features: vec!["x".into(), "y".into()],
-        left_out: vec![],
-        values: values.into(),
-    };
+    let features = vec!["x".into(), "y".into()];
+    let table = Table { features, ..Table::new("rna", values) };
     joined.filled = crate::tables::join(vec![table], false).unwrap().filled;
     let html = html_of("t-mixture", &joined, &clustering);
     assert!(html.contains(&format!("were not used. {said}")));
@@ -123,7 +105,7 @@ fn a_page_with_one_cluster_has_no_markers() {
 #[test]
 fn own_variation_of_a_view_does_not_make_clusters_doubtful() {
     let (joined, clustering) = clustered();
-    let html = html_of_warned(&[Sign::OwnVariation], 2, "concat", &joined, &clustering);
+    let html = html_of_warned((&[Sign::OwnVariation], 2), "concat", &joined, &clustering);
     assert!(html.contains("Looks sound: no check raised a doubt about the clusters."));
     assert!(
         html.contains(
@@ -131,7 +113,7 @@ fn own_variation_of_a_view_does_not_make_clusters_doubtful() {
         )
     );
     let signs = [Sign::OwnVariation, Sign::SingleSamples];
-    let html = html_of_warned(&signs, 2, "concat", &joined, &clustering);
+    let html = html_of_warned((&signs, 2), "concat", &joined, &clustering);
     assert!(html.contains("Use with care, for the reason below."));
 }
 
@@ -140,14 +122,14 @@ fn a_verdict_counts_every_doubt() {
     let (joined, mut clustering) = clustered();
     clustering.probabilities = Some(Array2::from_elem((6, 2), 0.5));
     clustering.confidence = Some(vec![0.6; 6]);
-    let html = html_of_warned(&[], 2, "t-mixture", &joined, &clustering);
+    let html = html_of_warned((&[], 2), "t-mixture", &joined, &clustering);
     assert!(html.contains("Use with care, for the reason below."), "{html}");
     assert!(html.contains("only 0 % have probability 0.9 or more."));
-    let html = html_of_warned(&[Sign::MissingPattern], 2, "t-mixture", &joined, &clustering);
+    let html = html_of_warned((&[Sign::MissingPattern], 2), "t-mixture", &joined, &clustering);
     assert!(html.contains("Do not use, for the 2 reasons below."));
     // Half of the samples are enough, but are named.
     clustering.confidence = Some(vec![0.6, 0.6, 0.95, 0.95, 0.95, 1.0]);
-    let html = html_of_warned(&[], 2, "t-mixture", &joined, &clustering);
+    let html = html_of_warned((&[], 2), "t-mixture", &joined, &clustering);
     assert!(html.contains("about the clusters. 33 % of the samples are unsure"), "{html}");
 }
 
@@ -178,7 +160,7 @@ fn a_picture_shows_a_part_of_very_many_samples() {
 fn empty_clusters_are_not_counted_and_keep_their_colors() {
     let (joined, mut clustering) = clustered();
     clustering.labels = vec![0, 0, 0, 3, 3, 3];
-    let html = html_of_requested(5, "concat", &joined, &clustering);
+    let html = html_of_warned((&[], 5), "concat", &joined, &clustering);
     assert!(html.contains("<h1>2 clusters of 6 samples</h1>"));
     assert!(html.contains("<b>2</b><span>clusters, of 5 requested</span>"));
     assert!(html.contains("were grouped into 2 clusters by"));
