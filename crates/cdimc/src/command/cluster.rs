@@ -7,18 +7,18 @@ mod run;
 mod run_record;
 mod terminal_host;
 
-use clinical::ClinicalInput;
-
 use super::input::Input;
-use super::output::OutputFolder;
+use super::output::{OutputFolder, escape_formulas};
 use crate::clinical::SurvivalColumns;
 use crate::cluster_number::NumberRange;
 use crate::mixture::TMixture;
 use crate::{DEFAULT_METHOD, MethodError};
 use anyhow::{Context, bail};
+use clap::Args;
 use clap::builder::PossibleValuesParser;
-use clap::{Args, ValueEnum};
+use clinical::ClinicalInput;
 use run::Run;
+use run_record::RunRecord;
 use std::path::PathBuf;
 use std::time::Duration;
 use terminal_host::Terminal;
@@ -107,8 +107,13 @@ pub(crate) struct Cluster {
     #[arg(long, value_name = "N", help_heading = "Running")]
     threads: Option<usize>,
     /// Device of a network
-    #[arg(long, hide_short_help = true, help_heading = "Running")]
-    device: Option<DeviceName>,
+    #[arg(
+        long,
+        value_parser = ["cpu", "cuda"],
+        hide_short_help = true,
+        help_heading = "Running"
+    )]
+    device: Option<String>,
     /// Seconds between checkpoints
     #[arg(
         long,
@@ -129,12 +134,6 @@ pub(crate) struct Cluster {
         ]
     )]
     resume: Option<PathBuf>,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum DeviceName {
-    Cpu,
-    Cuda,
 }
 
 impl Cluster {
@@ -179,13 +178,23 @@ impl Cluster {
             let id = input.take_id(&file);
             ClinicalInput { file, id, survival }
         });
-        let mut run = Run::begin(input, (clinical, configured), output, self.seed, terminal)?;
-        run.record.threads = threads;
-        run.record.n_clusters = self.clusters;
-        run.record.n_subsamples = self.stability;
-        run.record.figures = self.figures;
-        run.record.k_range = self.k_range.map(|range| NumberRange { seeds: self.k_seeds, ..range });
-        Ok(run)
+        let record = RunRecord {
+            command: command_line(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            input,
+            clinical,
+            method: self.method,
+            settings: configured.settings.clone(),
+            n_clusters: self.clusters,
+            k_range: self.k_range.map(|range| NumberRange { seeds: self.k_seeds, ..range }),
+            n_subsamples: self.stability,
+            figures: self.figures,
+            escape_formulas: escape_formulas(false),
+            seed: self.seed,
+            threads,
+            ..RunRecord::default()
+        };
+        Run::begin(record, configured, output, terminal)
     }
 
     /// The settings of --config with --device in them.
@@ -215,16 +224,12 @@ impl Cluster {
             }
             settings["coverage"] = coverage.into();
         }
-        if let Some(device) = self.device {
-            let name = match device {
-                DeviceName::Cpu => "cpu",
-                DeviceName::Cuda => "cuda",
-            };
+        if let Some(device) = self.device.as_deref() {
             let defaults = crate::configured(&self.method, serde_json::Value::Null)?.settings;
             if defaults.get("device").is_none() {
-                bail!("--device {name}: {} does not use a device", self.method);
+                bail!("--device {device}: {} does not use a device", self.method);
             }
-            settings["device"] = name.into();
+            settings["device"] = device.into();
         }
         Ok(settings)
     }

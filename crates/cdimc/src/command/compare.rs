@@ -4,6 +4,7 @@ use super::cluster::{command_line, set_threads};
 use super::evaluate::{classes, numbered};
 use super::input::Input;
 use super::output::{OutputFolder, csv_bytes};
+use crate::cluster_number::stability;
 use crate::core::{ClusterError, Clustering};
 use crate::data::Seed;
 use crate::machine::check_cost;
@@ -14,6 +15,7 @@ use crate::{note, say};
 use anyhow::{Context, bail};
 use clap::Args;
 use std::collections::HashSet;
+use std::iter;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -114,11 +116,8 @@ impl Compare {
             if !quiet {
                 note!("{name}: {seconds:.1} s a run");
             }
-            outcomes.push(Outcome {
-                method: name,
-                found: found.map_err(|e| e.to_string()),
-                seconds,
-            });
+            let found = found.map_err(|error| error.to_string());
+            outcomes.push(Outcome { method: name, found, seconds });
         }
         let with_first = format!("ARI with {}", outcomes[0].method);
         let mut header = vec!["method", "stability", &with_first, "seconds"];
@@ -126,23 +125,18 @@ impl Compare {
             header.extend(["ACC", "NMI", "ARI", "purity"]);
         }
         header.push("note");
-        let rows: Vec<Vec<String>> = outcomes
-            .iter()
-            .map(|outcome| row(outcome, &outcomes[0], truth.as_ref()))
-            .collect::<Result<_, _>>()?;
+        let row = |outcome| row(outcome, &outcomes[0], truth.as_ref());
+        let rows: Vec<Vec<String>> = outcomes.iter().map(row).collect::<Result<_, _>>()?;
         for outcome in &outcomes {
             if let Ok(found) = &outcome.found {
-                let header: Vec<String> = std::iter::once("id".into())
-                    .chain((0..found.len()).map(|r| format!("repetition{r}")))
-                    .collect();
-                let header: Vec<&str> = header.iter().map(String::as_str).collect();
+                let names = (0..found.len()).map(|r| format!("repetition{r}"));
+                let header: Vec<String> = iter::once("id".into()).chain(names).collect();
                 let rows = joined.ids.iter().enumerate().map(|(i, id)| {
-                    std::iter::once(id.clone())
-                        .chain(found.iter().map(move |c| c.labels[i].to_string()))
-                        .collect::<Vec<_>>()
+                    let labels = found.iter().map(move |c| c.labels[i].to_string());
+                    iter::once(id.clone()).chain(labels)
                 });
-                output
-                    .write(&format!("labels-{}.csv", outcome.method), &csv_bytes(&header, rows)?)?;
+                let name = format!("labels-{}.csv", outcome.method);
+                output.write(&name, &csv_bytes(&header, rows)?)?;
             }
         }
         let note = "Stability: mean adjusted Rand index (ARI) between the repetitions. ARI with the first method: of the \
@@ -206,15 +200,7 @@ fn row(outcome: &Outcome, first: &Outcome, truth: Option<&Truth>) -> anyhow::Res
             cells.push(reason.clone());
         }
         Ok(found) => {
-            let mut alike = Vec::new();
-            for (a, first) in found.iter().enumerate() {
-                for second in &found[a + 1..] {
-                    alike.push(ari(&first.labels, &second.labels)?);
-                }
-            }
-            let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-            let stability = (!alike.is_empty()).then(|| format!("{:.3}", mean(&alike)));
-            cells.push(stability.unwrap_or_default());
+            cells.push(stability(found).map_or_else(String::new, |mean| format!("{mean:.3}")));
             cells.push(match &first.found {
                 Ok(others) => format!("{:.3}", ari(&others[0].labels, &found[0].labels)?),
                 Err(_) => String::new(),
@@ -227,9 +213,8 @@ fn row(outcome: &Outcome, first: &Outcome, truth: Option<&Truth>) -> anyhow::Res
                     .collect::<Result<_, _>>()?;
                 let picks: [fn(&Scores) -> f64; 4] =
                     [|s| s.acc, |s| s.nmi, |s| s.ari, |s| s.purity];
-                for pick in picks {
-                    cells.push(format!("{:.4}", mean(&all.iter().map(pick).collect::<Vec<_>>())));
-                }
+                let mean = |pick| all.iter().map(pick).sum::<f64>() / all.len() as f64;
+                cells.extend(picks.map(|pick| format!("{:.4}", mean(pick))));
             }
             cells.push(String::new());
         }

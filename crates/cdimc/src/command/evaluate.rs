@@ -1,5 +1,6 @@
 //! `cdimc evaluate`: scores of a clustering against known classes.
 
+use super::input::refuse_repeated;
 use crate::metrics::scores;
 use crate::say;
 use crate::tables::{ReadOptions, Replicates, SampleNames, is_missing_value, read_words};
@@ -41,12 +42,8 @@ impl Evaluate {
         let shared: Vec<(&str, &str)> = found
             .iter()
             .filter(|(_, cluster)| !cluster.is_empty())
-            .filter_map(|(id, cluster)| {
-                truth
-                    .get(id)
-                    .filter(|class| !class.is_empty())
-                    .map(|class| (class.as_str(), cluster.as_str()))
-            })
+            .filter_map(|(id, cluster)| Some((truth.get(id)?.as_str(), cluster.as_str())))
+            .filter(|(class, _)| !class.is_empty())
             .collect();
         if shared.is_empty() {
             bail!(
@@ -112,16 +109,11 @@ fn pairs(
     }
     let column = |name: Option<&str>, default| name.map_or(Ok(default), |n| words.place(n, path));
     let (ids, values) = (column(id, 0)?, column(value, n_columns - 1)?);
-    let (mut pairs, mut seen) = (Vec::new(), HashMap::new());
-    for (row, (id, value)) in words.columns[ids].iter().zip(&words.columns[values]).enumerate() {
-        let value = if is_missing_value(value, options) { "" } else { value };
-        let id = names.of(id);
-        if let Some(first) = seen.insert(id, row + 1) {
-            bail!("{shown}: id `{id}` is in row {first} and again in row {}", row + 1);
-        }
-        pairs.push((id.to_owned(), value.to_owned()));
-    }
-    Ok(pairs)
+    let ids: Vec<String> = words.columns[ids].iter().map(|id| names.of(id).to_owned()).collect();
+    refuse_repeated(&ids, path)?;
+    let known =
+        |value: &String| if is_missing_value(value, options) { "" } else { value }.to_owned();
+    Ok(ids.into_iter().zip(words.columns[values].iter().map(known)).collect())
 }
 
 /// Returns words as numbers `0..`, in alphabetical order.

@@ -46,7 +46,7 @@ impl Impute {
             let given = which.iter().position(|&v| v == view);
             let filled = |i: usize| !given.is_some_and(|g| joined.data.mask().is_observed(i, g));
             let own = ["id", "filled"].map(|name| unused(name, &named.features));
-            let header: Vec<&str> = own.iter().chain(&named.features).map(String::as_str).collect();
+            let header: Vec<&String> = own.iter().chain(&named.features).collect();
             let rows = values.rows().into_iter().enumerate().map(|(i, row)| {
                 let row: Vec<String> = row.iter().map(ToString::to_string).collect();
                 [joined.ids[i].clone(), u8::from(filled(i)).to_string()].into_iter().chain(row)

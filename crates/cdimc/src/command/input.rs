@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-#[derive(Debug, Clone, Args, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
 #[command(next_help_heading = "Tables")]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct Input {
@@ -99,8 +99,8 @@ impl Input {
             id: None,
             label: self.label.clone(),
             missing_values: Vec::new(),
-            columns: self.columns.iter().flat_map(|line| names_in(line)).collect(),
-            drop: self.drop.iter().flat_map(|line| names_in(line)).collect(),
+            columns: names(&self.columns).collect(),
+            drop: names(&self.drop).collect(),
             replicates: self.replicates,
             skip_lines: 0,
             transposed: false,
@@ -110,7 +110,7 @@ impl Input {
         };
         let mut tables = Vec::new();
         for file in &self.transposed {
-            if !self.views.iter().any(|view| is_named(view, file)) {
+            if !self.has_view(file) {
                 bail!("--transposed {file}: no view is read from such a file");
             }
         }
@@ -138,11 +138,8 @@ impl Input {
         }
         let names = self.sample_names()?;
         let all = || tables.iter().flat_map(|table| table.ids.iter().flatten());
-        if let Some(pattern) =
-            self.drop_samples.as_ref().filter(|_| all().any(|id| names.drops(id)))
-        {
-            self.occurred.add(pattern);
-        }
+        let dropping = self.drop_samples.iter().filter(|_| all().any(|id| names.drops(id)));
+        dropping.for_each(|pattern| self.occurred.add(pattern));
         let matches_none = names.match_nothing(all().map(String::as_str));
         let unmatched = all().next().filter(|_| matches_none).cloned();
         tables.iter_mut().try_for_each(|table| names.rename(table))?;
@@ -158,9 +155,8 @@ impl Input {
 
     /// Returns the columns that options name.
     fn named(&self) -> impl Iterator<Item = Named> {
-        let columns =
-            self.columns.iter().flat_map(|line| names_in(line)).map(|name| ("--columns", name));
-        let drop = self.drop.iter().flat_map(|line| names_in(line)).map(|name| ("--drop", name));
+        let columns = names(&self.columns).map(|name| ("--columns", name));
+        let drop = names(&self.drop).map(|name| ("--drop", name));
         let label = self.label.clone().into_iter().map(|name| ("--label", name));
         columns.chain(drop).chain(label)
     }
@@ -215,7 +211,7 @@ impl Input {
     fn missing_value_of<'a>(&self, source: &ViewSource, text: &'a str) -> Option<&'a str> {
         match text.split_once('=') {
             Some((file, value)) if is_named(source, file) => Some(value),
-            Some((file, _)) if self.views.iter().any(|view| is_named(view, file)) => None,
+            Some((file, _)) if self.has_view(file) => None,
             _ => Some(text),
         }
     }
@@ -223,8 +219,8 @@ impl Input {
     /// Records which values for "not measured" occur in a file that was read.
     fn note_occurred(&self, source: &ViewSource, options: &ReadOptions) {
         for text in &self.missing_values {
-            if self.missing_value_of(source, text).is_some_and(|value| options.occurred.has(value))
-            {
+            let value = self.missing_value_of(source, text);
+            if value.is_some_and(|value| options.occurred.has(value)) {
                 self.occurred.add(text);
             }
         }
@@ -263,10 +259,7 @@ impl Input {
 
     /// Returns the column of sample names for this source. A column for its file precedes a column for all files.
     fn id_of(&self, source: &ViewSource) -> Option<String> {
-        let own = self.id.iter().find_map(|id| {
-            let (file, column) = id.split_once('=')?;
-            is_named(source, file).then_some(column)
-        });
+        let own = self.id.iter().find_map(|id| own_column(id, source));
         own.or_else(|| self.id_column()).map(str::to_owned)
     }
 
@@ -278,25 +271,24 @@ impl Input {
     /// Returns whether `--id` gives a column for all files, not for the file of one view. The name of a column may
     /// contain an equals sign.
     fn is_of_all(&self, id: &str) -> bool {
-        let file = id.split_once('=').map(|(file, _)| file);
-        file.is_none_or(|file| !self.views.iter().any(|view| is_named(view, file)))
+        id.split_once('=').is_none_or(|(file, _)| !self.has_view(file))
+    }
+
+    /// Returns whether a view is read from this file.
+    fn has_view(&self, file: &str) -> bool {
+        self.views.iter().any(|view| is_named(view, file))
     }
 
     /// Removes and returns the `--id` column of a table that is not a view. For the views it would be a column with an
     /// equals sign in its name.
     pub(crate) fn take_id(&mut self, path: &Path) -> Option<String> {
         let source = ViewSource { name: None, path: path.to_owned(), member: None };
-        let of_table = |id: &String| {
-            let (file, column) = id.split_once('=')?;
-            let is_of_view = self.views.iter().any(|view| is_named(view, file));
-            is_named(&source, file).then(|| (column.to_owned(), is_of_view))
-        };
-        let (place, (column, is_of_view)) =
-            self.id.iter().enumerate().find_map(|(place, id)| Some((place, of_table(id)?)))?;
-        if !is_of_view {
+        let place = self.id.iter().position(|id| own_column(id, &source).is_some())?;
+        let column = own_column(&self.id[place], &source).map(str::to_owned);
+        if self.is_of_all(&self.id[place]) {
             self.id.remove(place);
         }
-        Some(column)
+        column
     }
 
     /// Reads a text table about the samples. Sample names are in its column `id`; without `id`, in the column for all
@@ -312,27 +304,12 @@ impl Input {
         };
         words.names.remove(place);
         let names = self.sample_names()?;
-        let ids = words
-            .columns
-            .remove(place)
-            .iter()
-            .map(|id| names.of(id).to_owned())
-            .collect::<Vec<_>>();
-        let mut rows = HashMap::new();
-        for (row, id) in ids.iter().enumerate() {
-            if let Some(first) = rows.insert(id, row + 1) {
-                bail!(
-                    "{}: id `{id}` is in row {first} and again in row {}",
-                    path.display(),
-                    row + 1
-                );
-            }
-        }
+        let ids = words.columns.remove(place);
+        let ids: Vec<String> = ids.iter().map(|id| names.of(id).to_owned()).collect();
+        refuse_repeated(&ids, path)?;
         let cells = words.columns.into_iter().map(|mut column| {
-            column
-                .iter_mut()
-                .filter(|cell| is_missing_value(cell, &options))
-                .for_each(String::clear);
+            let missing = column.iter_mut().filter(|cell| is_missing_value(cell, &options));
+            missing.for_each(String::clear);
             column
         });
         let table = ClinicalTable::new(ids, words.names.into_iter().zip(cells).collect());
@@ -368,6 +345,17 @@ impl Input {
     }
 }
 
+/// Refuses an id that is in two rows of the table at `path`.
+pub(crate) fn refuse_repeated(ids: &[String], path: &Path) -> anyhow::Result<()> {
+    let mut rows = HashMap::new();
+    for (row, id) in (1..).zip(ids) {
+        if let Some(first) = rows.insert(id, row) {
+            bail!("{}: id `{id}` is in row {first} and again in row {row}", path.display());
+        }
+    }
+    Ok(())
+}
+
 /// Returns whether `name` is the path or name of a view's file, with or without its member, or the name of the view.
 fn is_named(view: &ViewSource, name: &str) -> bool {
     let is_file = |name: &str| {
@@ -376,6 +364,17 @@ fn is_named(view: &ViewSource, name: &str) -> bool {
     let member = view.member.as_ref().map(|member| format!("#{member}"));
     let file = member.and_then(|member| name.strip_suffix(member.as_str()));
     is_file(name) || file.is_some_and(is_file) || view.name.as_deref() == Some(name)
+}
+
+/// Returns the column of `FILE=COLUMN` if this is the file of `source`.
+fn own_column<'a>(id: &'a str, source: &ViewSource) -> Option<&'a str> {
+    let (file, column) = id.split_once('=')?;
+    is_named(source, file).then_some(column)
+}
+
+/// Returns the names in lines of names.
+fn names(lines: &[String]) -> impl Iterator<Item = String> {
+    lines.iter().flat_map(|line| names_in(line))
 }
 
 /// Logs warnings about ids, and what was done about gaps in the data.
@@ -393,12 +392,17 @@ fn report_gaps(joined: &Joined) {
             first.column
         );
     }
-    if let [first, ..] = joined.unobserved.as_slice() {
-        tracing::warn!(
-            "{} samples get no cluster, because they have no value in any view (first: {first})",
-            joined.unobserved.len()
-        );
+    if let Some(line) = without_cluster(joined) {
+        tracing::warn!("{line}");
     }
+}
+
+/// Returns a line about the samples without a value, if there are any.
+pub(crate) fn without_cluster(joined: &Joined) -> Option<String> {
+    let (first, n) = (joined.unobserved.first()?, joined.unobserved.len());
+    Some(format!(
+        "{n} samples get no cluster, because they have no value in any view (first: {first})"
+    ))
 }
 
 /// View sources as the text the command line takes.

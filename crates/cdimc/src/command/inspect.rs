@@ -1,6 +1,6 @@
 //! `cdimc inspect`: shows what is in the files and what `cluster` would do about it.
 
-use super::input::Input;
+use super::input::{Input, without_cluster};
 use super::output::OutputFile;
 use crate::data::MaskReport;
 use crate::report::figures::missing_pattern;
@@ -98,10 +98,8 @@ fn say_table(table: &Table) -> anyhow::Result<()> {
     }
     if let [first, ..] = constant.as_slice() {
         let others = if spreads.is_empty() { "" } else { " and harmless" };
-        say!(
-            "  {} constant columns (first: `{first}`): without information{others}",
-            constant.len()
-        );
+        let n = constant.len();
+        say!("  {n} constant columns (first: `{first}`): without information{others}");
     }
     let (low, high) =
         spreads.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), &s| (low.min(s), high.max(s)));
@@ -136,11 +134,8 @@ fn print_patterns(joined: &Joined, report: &MaskReport) -> anyhow::Result<()> {
             views.iter().map(|&v| format!("{:<width$}", if v { "■" } else { "·" })).collect();
         say!("{count:>8} {:>6.1}%  {marks}", 100.0 * *count as f64 / n);
     }
-    let rates: String = report
-        .missing_rates()
-        .iter()
-        .map(|rate| format!("{:<width$}", format!("{:.1}%", 100.0 * rate)))
-        .collect();
+    let rate = |rate: &f64| format!("{:<width$}", format!("{:.1}%", 100.0 * rate));
+    let rates: String = report.missing_rates().iter().map(rate).collect();
     say!("{:>16}  {rates}", "missing");
     Ok(())
 }
@@ -162,11 +157,8 @@ fn print_findings(joined: &Joined, report: &MaskReport) -> anyhow::Result<()> {
             "no sample has every view: methods that need complete samples do not apply, CDIMC-net does"
         );
     }
-    if let [first, ..] = joined.unobserved.as_slice() {
-        say!(
-            "{} samples get no cluster, because they have no value in any view (first: {first})",
-            joined.unobserved.len()
-        );
+    if let Some(line) = without_cluster(joined) {
+        say!("{line}");
     }
     Ok(())
 }

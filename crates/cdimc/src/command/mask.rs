@@ -53,13 +53,11 @@ impl Mask {
                 self.pattern,
                 joined.ids[sample]
             ),
-            DataError::ViewWithoutSample { view } | DataError::EmptiedView { view, .. } => {
-                anyhow!(
-                    "--pattern {}: view `{}` would keep no sample: every view needs at least one",
-                    self.pattern,
-                    joined.names[view]
-                )
-            }
+            DataError::ViewWithoutSample { view } | DataError::EmptiedView { view, .. } => anyhow!(
+                "--pattern {}: view `{}` would keep no sample: every view needs at least one",
+                self.pattern,
+                joined.names[view]
+            ),
             error => anyhow!(error).context(self.input.samples(&joined)),
         };
         let (mask, n_again) = draw(&pattern, data.mask(), Seed::new(self.seed)).map_err(named)?;
@@ -70,8 +68,7 @@ impl Mask {
         }
         for (v, file) in files.iter().enumerate() {
             let id = unused(self.input.id_column().unwrap_or("id"), &joined.features[v]);
-            let names = std::iter::once(&id).chain(&joined.features[v]);
-            let header: Vec<&str> = names.map(String::as_str).collect();
+            let header: Vec<&String> = std::iter::once(&id).chain(&joined.features[v]).collect();
             let rows = mask.observed_rows(v).into_iter().map(|i| {
                 let mut buffer = Vec::new();
                 let row = data.matrix(v).row(i, &mut buffer).iter().enumerate();

@@ -25,13 +25,8 @@ impl ClinicalInput {
         if let Some(columns) = &self.survival {
             for column in [&columns.time, &columns.event] {
                 if !table.names().contains(column) {
-                    let names: Vec<String> =
-                        table.names().iter().map(|name| format!("`{name}`")).collect();
-                    let there = names.join(", ");
-                    bail!(
-                        "{}: no column `{column}` (--survival); there are: {there}",
-                        self.file.display()
-                    );
+                    let (file, there) = (self.file.display(), table.names().join("`, `"));
+                    bail!("{file}: no column `{column}` (--survival); there are: `{there}`");
                 }
             }
         }

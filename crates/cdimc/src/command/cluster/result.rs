@@ -13,6 +13,7 @@ use crate::sample_table::SampleTable;
 use crate::say;
 use crate::verdict::{Verdict, share_sure};
 use ndarray::Array2;
+use std::iter;
 use std::path::Path;
 
 impl Run {
@@ -106,13 +107,10 @@ impl Run {
 
     /// Returns a table with one line per sample and columns named `prefix0`, `prefix1`, ...
     fn samples_csv(&self, prefix: &str, values: &Array2<f64>) -> anyhow::Result<Vec<u8>> {
-        let header: Vec<String> = std::iter::once("id".into())
-            .chain((0..values.ncols()).map(|j| format!("{prefix}{j}")))
-            .collect();
-        let header: Vec<&str> = header.iter().map(String::as_str).collect();
+        let columns = (0..values.ncols()).map(|j| format!("{prefix}{j}"));
+        let header: Vec<String> = iter::once("id".into()).chain(columns).collect();
         let rows = self.joined.ids.iter().zip(values.rows()).map(|(id, row)| {
-            let row: Vec<String> = row.iter().map(ToString::to_string).collect();
-            std::iter::once(id.clone()).chain(row)
+            iter::once(id.clone()).chain(row.to_vec().into_iter().map(|x| x.to_string()))
         });
         readable_csv(&header, 1, rows)
     }

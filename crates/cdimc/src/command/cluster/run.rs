@@ -1,15 +1,12 @@
 //! A run from its files to its folder, at once or resumed.
 
-use super::clinical::ClinicalInput;
-use super::command_line;
 use super::in_parts::InParts;
-use super::run_record::{ResumeState, RunRecord, Seconds, Status, file_records};
+use super::run_record::{RunRecord, Status, file_records};
 use super::terminal_host::{CHECKPOINT_FILE, Terminal, TerminalHost, save};
 use crate::Configured;
 use crate::analysis::{Analysis, Number};
 use crate::clinical::Clinical;
 use crate::command::Interrupted;
-use crate::command::input::Input;
 use crate::command::output::{OutputFolder, RUN_FILE, escape_formulas};
 use crate::core::{ClusterError, Step};
 use crate::data::Seed;
@@ -37,49 +34,23 @@ pub(super) struct Run {
 }
 
 impl Run {
+    /// Reads the files of a new run; `record` has its options.
     pub(super) fn begin(
-        input: Input,
-        (clinical, configured): (Option<ClinicalInput>, Configured),
+        record: RunRecord,
+        configured: Configured,
         output: OutputFolder,
-        seed: u64,
         terminal: &Terminal,
     ) -> anyhow::Result<Self> {
-        let started = Instant::now();
-        let (joined, parts) = read(&input, &configured, seed, terminal)?;
-        let known = clinical.as_ref().map(|clinical| clinical.read(&input, &joined));
-        let known = known.transpose()?;
-        let unused = input.unused();
+        let mut run = Self::open(record, configured, output, terminal)?;
+        let (record, joined) = (&mut run.record, &run.joined);
+        let unused = record.input.unused();
         unused.iter().for_each(|line| tracing::warn!("{line}"));
-        let data_warnings = joined.warnings.iter().cloned().chain(unused).collect();
-        let files = file_records(&input, clinical.as_ref())?;
-        let record = RunRecord {
-            command: command_line(),
-            version: env!("CARGO_PKG_VERSION").into(),
-            status: Status::Interrupted,
-            input,
-            clinical,
-            files,
-            method: configured.clusterer.name().to_owned(),
-            settings: configured.settings.clone(),
-            n_clusters: None,
-            k_range: None,
-            n_subsamples: None,
-            figures: false,
-            escape_formulas: escape_formulas(false),
-            stability: None,
-            seed,
-            threads: 0,
-            resume: ResumeState::default(),
-            n_samples: parts.as_ref().map_or(joined.data.n_samples(), InParts::n_samples),
-            unobserved: joined.unobserved.clone(),
-            data_warnings,
-            warnings: Vec::new(),
-            facts: serde_json::Value::Null,
-            comparison: serde_json::Map::new(),
-            seconds: Seconds::default(),
-        };
+        record.data_warnings = joined.warnings.iter().cloned().chain(unused).collect();
+        record.unobserved.clone_from(&joined.unobserved);
+        record.n_samples = run.parts.as_ref().map_or(joined.data.n_samples(), InParts::n_samples);
+        record.files = file_records(&record.input, record.clinical.as_ref())?;
         terminal.lap("read");
-        Ok(Self { record, joined, parts, clinical: known, configured, output, started })
+        Ok(run)
     }
 
     /// Returns the interrupted run of `folder`.
@@ -115,14 +86,33 @@ impl Run {
         }
         let configured = crate::configured(&record.method, record.settings.clone())
             .with_context(|| format!("{shown}: the settings of the run"))?;
-        let (joined, parts) = read(&record.input, &configured, record.seed, terminal)?;
-        let clinical = record.clinical.as_ref();
-        let clinical = clinical.map(|clinical| clinical.read(&record.input, &joined));
-        let clinical = clinical.transpose()?;
         record.threads = threads;
         record.escape_formulas = escape_formulas(record.escape_formulas);
+        let run = Self { started, ..Self::open(record, configured, output, terminal)? };
         terminal.lap("read");
-        terminal.message(&record.left(&record.resume));
+        terminal.message(&run.record.left(&run.record.resume));
+        Ok(run)
+    }
+
+    /// Reads the samples, or the subsample for the search and all parts, and the clinical table.
+    fn open(
+        record: RunRecord,
+        configured: Configured,
+        output: OutputFolder,
+        terminal: &Terminal,
+    ) -> anyhow::Result<Self> {
+        let started = Instant::now();
+        let (input, step) = (&record.input, |step: &Step| terminal.step(step));
+        let (joined, parts) =
+            match InParts::read(input, &configured, Seed::new(record.seed), &step)? {
+                Some((parts, searched)) => {
+                    searched.warnings.iter().for_each(|line| tracing::warn!("{line}"));
+                    (searched, Some(parts))
+                }
+                None => (input.read()?, None),
+            };
+        let clinical = record.clinical.as_ref().map(|clinical| clinical.read(input, &joined));
+        let clinical = clinical.transpose()?;
         Ok(Self { record, joined, parts, clinical, configured, output, started })
     }
 
@@ -170,22 +160,5 @@ impl Run {
                 Err(error).with_context(|| self.record.input.samples(&self.joined))
             }
         }
-    }
-}
-
-/// Returns the samples, or the subsample for the search and all parts.
-fn read(
-    input: &Input,
-    configured: &Configured,
-    seed: u64,
-    terminal: &Terminal,
-) -> anyhow::Result<(Joined, Option<InParts>)> {
-    let step = |step: &Step| terminal.step(step);
-    match InParts::read(input, configured, Seed::new(seed), &step)? {
-        Some((parts, searched)) => {
-            searched.warnings.iter().for_each(|line| tracing::warn!("{line}"));
-            Ok((searched, Some(parts)))
-        }
-        None => Ok((input.read()?, None)),
     }
 }

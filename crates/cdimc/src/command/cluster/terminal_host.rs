@@ -137,7 +137,7 @@ impl Terminal {
     }
 
     fn progress(&self) -> MutexGuard<'_, Progress> {
-        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.progress)
     }
 
     /// Shows a step; the time since the step before it counts for the stage of this one.
@@ -245,23 +245,28 @@ impl Observer for TerminalHost<'_> {
     }
 
     fn is_due(&self) -> bool {
-        self.last_saved.lock().unwrap_or_else(PoisonError::into_inner).elapsed() >= self.every
+        lock(&self.last_saved).elapsed() >= self.every
     }
 
     fn store(&self, name: &str, bytes: Vec<u8>) {
-        let mut resume = self.resume.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut resume = lock(&self.resume);
         resume.put(name, bytes);
         if self.is_due() {
             if let Err(error) = save(self.output, self.record, &resume) {
                 tracing::warn!("the run cannot be resumed from here: {error:#}");
             }
-            *self.last_saved.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+            *lock(&self.last_saved) = Instant::now();
         }
     }
 
     fn stored(&self, name: &str) -> Option<Vec<u8>> {
-        self.resume.lock().unwrap_or_else(PoisonError::into_inner).get(name)
+        lock(&self.resume).get(name)
     }
+}
+
+/// Locks a value; a thread that panicked leaves it usable.
+fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
+    value.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Writes what `--resume` needs.

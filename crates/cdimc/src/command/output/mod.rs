@@ -73,13 +73,14 @@ pub(crate) fn unused(name: &str, others: &[String]) -> String {
 }
 
 /// Returns a table of text as CSV.
-pub(crate) fn csv_bytes<R, C>(header: &[&str], rows: R) -> anyhow::Result<Vec<u8>>
+pub(crate) fn csv_bytes<H, R, C>(header: &[H], rows: R) -> anyhow::Result<Vec<u8>>
 where
+    H: AsRef<str>,
     R: IntoIterator<Item = C>,
     C: IntoIterator<Item = String>,
 {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record(header.iter().map(|name| cell(name).into_owned()))?;
+    writer.write_record(header.iter().map(|name| cell(name.as_ref()).into_owned()))?;
     for row in rows {
         writer.write_record(row.into_iter().map(|text| cell(&text).into_owned()))?;
     }
@@ -88,12 +89,13 @@ where
 
 /// Returns a table for people as CSV. After the first `n_names` cells of a row, numbers have at most six significant
 /// digits; integers keep all digits.
-pub(crate) fn readable_csv<R, C>(
-    header: &[&str],
+pub(crate) fn readable_csv<H, R, C>(
+    header: &[H],
     n_names: usize,
     rows: R,
 ) -> anyhow::Result<Vec<u8>>
 where
+    H: AsRef<str>,
     R: IntoIterator<Item = C>,
     C: IntoIterator<Item = String>,
 {

@@ -21,21 +21,29 @@ fn run_in(folder: &Path) -> String {
     record["run"].as_str().unwrap().to_owned()
 }
 
-/// Releases the lock, like the end of a process.
-fn unlock(workplace: &Path) {
+/// Begins a folder that may replace an earlier run.
+fn begin(target: &Path) -> OutputFolder {
+    OutputFolder::begin(target, true, &[]).unwrap()
+}
+
+/// Leaves a run as it is when its process is killed.
+fn kill(output: OutputFolder) {
+    let workplace = output.workplace.path.clone();
+    std::mem::forget(output);
+    // The lock is released.
     let begun = fs::read(workplace.join("lock")).unwrap();
     fs::remove_file(workplace.join("lock")).unwrap();
     fs::write(workplace.join("lock"), begun).unwrap();
 }
 
 fn refused(target: &Path, overwrite: bool, inputs: &[PathBuf]) -> String {
-    OutputFolder::begin(target, overwrite, inputs).err().unwrap().to_string()
+    format!("{:#}", OutputFolder::begin(target, overwrite, inputs).err().unwrap())
 }
 
 #[test]
 fn one_run_writes_a_folder_at_a_time() {
     let (desk, target) = with_a_run();
-    let first = OutputFolder::begin(&target, true, &[]).unwrap();
+    let first = begin(&target);
     assert!(refused(&target, true, &[]).ends_with("out: another run is writing there"));
     first.finish(&json!({ "run": "second" })).unwrap();
     assert_eq!(run_in(&target), "second");
@@ -47,19 +55,17 @@ fn a_run_killed_between_its_renames_is_repaired_by_the_next() {
     let (desk, target) = with_a_run();
     let workplace = desk.path().join(".cdimc-out");
     // Killed while writing: the old result stays.
-    let killed = OutputFolder::begin(&target, true, &[]).unwrap();
+    let killed = begin(&target);
     killed.write("labels.csv", b"half").unwrap();
-    std::mem::forget(killed);
-    unlock(&workplace);
+    kill(killed);
     assert!(refused(&target, false, &[]).contains("holds an earlier run"));
     assert_eq!(run_in(&target), "first");
     assert!(!workplace.exists());
     // Killed before and between the renames: the new result was complete.
     for (moved, name) in [(false, "second"), (true, "third")] {
-        let killed = OutputFolder::begin(&target, true, &[]).unwrap();
+        let killed = begin(&target);
         killed.seal(NEW, &json!({ "run": name })).unwrap();
-        std::mem::forget(killed);
-        unlock(&workplace);
+        kill(killed);
         if moved {
             fs::rename(&target, workplace.join(EARLIER)).unwrap();
         }
@@ -71,7 +77,7 @@ fn a_run_killed_between_its_renames_is_repaired_by_the_next() {
     fs::create_dir(&workplace).unwrap();
     fs::write(workplace.join("lock"), "").unwrap();
     fs::rename(&target, workplace.join(EARLIER)).unwrap();
-    drop(OutputFolder::begin(&target, true, &[]).unwrap());
+    drop(begin(&target));
     assert_eq!(run_in(&target), "third");
     assert!(!workplace.exists());
 }
@@ -81,7 +87,7 @@ fn what_a_killed_run_kept_is_an_interrupted_run() {
     let desk = tempfile::tempdir().unwrap();
     let (target, workplace) = (desk.path().join("out"), desk.path().join(".cdimc-out"));
     let kept = |run: &str, between: bool| {
-        let killed = OutputFolder::begin(&target, true, &[]).unwrap();
+        let killed = begin(&target);
         let record = json!({ "run": run, "status": "interrupted" });
         for checkpoint in [b"early", b"later"] {
             killed.keep(&record, Some(("checkpoint", checkpoint))).unwrap();
@@ -90,8 +96,7 @@ fn what_a_killed_run_kept_is_an_interrupted_run() {
         if between {
             fs::rename(killed.part(WHOLE), killed.part(LAST)).unwrap();
         }
-        std::mem::forget(killed);
-        unlock(&workplace);
+        kill(killed);
         let error = refused(&target, false, &[]);
         assert!(error.contains("holds an interrupted run: go on with"), "{error}");
         assert_eq!(run_in(&target), run);
@@ -100,7 +105,7 @@ fn what_a_killed_run_kept_is_an_interrupted_run() {
     };
     kept("first", false);
     kept("second", true);
-    let finished = OutputFolder::begin(&target, true, &[]).unwrap();
+    let finished = begin(&target);
     finished.keep(&json!({ "run": "kept" }), None).unwrap();
     finished.finish(&json!({ "run": "third" })).unwrap();
     assert_eq!(run_in(&target), "third");
@@ -111,45 +116,43 @@ fn what_a_killed_run_kept_is_an_interrupted_run() {
 fn an_unfinished_run_waits_until_it_is_whole_where_a_result_has_its_place() {
     let (desk, target) = with_a_run();
     let workplace = desk.path().join(".cdimc-out");
-    let begin = || OutputFolder::begin(&target, true, &[]).unwrap();
     let keep = |output: &OutputFolder, run: &str| {
         let record = json!({ "run": run, "status": "interrupted" });
         output.keep(&record, Some(("checkpoint", run.as_bytes()))).unwrap();
     };
     let waiting = |run: &str| {
-        let begun = begin().unfinished();
+        let begun = begin(&target).unfinished();
         run_in(&target) == "first" && run_in(&begun) == run && begun != target
     };
     // Requested to stop, and killed.
-    let stopped = begin();
+    let stopped = begin(&target);
     keep(&stopped, "second");
     assert!(!stopped.place().unwrap() && waiting("second"));
-    let killed = begin();
+    let killed = begin(&target);
     keep(&killed, "third");
-    std::mem::forget(killed);
-    unlock(&workplace);
+    kill(killed);
     assert!(waiting("third"));
     // Runs without the right to replace it and runs that fail keep it.
     let error = refused(&target, false, &[]);
     assert!(error.contains("an interrupted one is to take its place: go on with"), "{error}");
-    begin().forget();
+    begin(&target).forget();
     assert!(waiting("third"));
-    let failed = begin();
+    let failed = begin(&target);
     keep(&failed, "fourth");
     failed.forget();
     drop(failed);
     assert!(!workplace.exists() && run_in(&target) == "first");
-    let stopped = begin();
+    let stopped = begin(&target);
     keep(&stopped, "fifth");
     stopped.place().unwrap();
-    begin().finish(&json!({ "run": "sixth", "status": "finished" })).unwrap();
+    begin(&target).finish(&json!({ "run": "sixth", "status": "finished" })).unwrap();
     assert!(!workplace.exists() && run_in(&target) == "sixth");
     // Without a result it has its place.
-    let stopped = begin();
+    let stopped = begin(&target);
     keep(&stopped, "seventh");
     stopped.place().unwrap();
     fs::remove_dir_all(&target).unwrap();
-    assert_eq!(begin().unfinished(), target);
+    assert_eq!(begin(&target).unfinished(), target);
     assert_eq!(run_in(&target), "seventh");
     assert!(!workplace.exists());
 }
@@ -157,7 +160,7 @@ fn an_unfinished_run_waits_until_it_is_whole_where_a_result_has_its_place() {
 #[test]
 fn what_the_user_changed_is_never_replaced() {
     let (_desk, target) = with_a_run();
-    let output = OutputFolder::begin(&target, true, &[]).unwrap();
+    let output = begin(&target);
     output.write("labels.csv", b"a,0").unwrap();
     output.finish(&json!({ "run": "second" })).unwrap();
     fs::write(target.join("labels.csv"), "a,tumor").unwrap();
@@ -169,7 +172,7 @@ fn what_the_user_changed_is_never_replaced() {
     fs::write(target.join(RUN_FILE), record.replace("labels.csv", "thesis.tex")).unwrap();
     assert!(refused(&target, true, &[]).contains("files that are not cdimc's"));
     fs::write(target.join(RUN_FILE), record).unwrap();
-    drop(OutputFolder::begin(&target, true, &[]).unwrap());
+    drop(begin(&target));
 }
 
 #[test]
@@ -182,7 +185,7 @@ fn a_workplace_that_holds_something_else_is_left_alone() {
         if with_lock {
             fs::write(workplace.join("lock"), "").unwrap();
         }
-        let error = format!("{:#}", OutputFolder::begin(&target, true, &[]).err().unwrap());
+        let error = refused(&target, true, &[]);
         assert!(error.contains(&format!("holds {name}, which cdimc did not write")), "{error}");
         assert_eq!(fs::read(workplace.join(name)).unwrap(), b"mine");
         fs::remove_dir_all(&workplace).unwrap();
@@ -193,11 +196,10 @@ fn a_workplace_that_holds_something_else_is_left_alone() {
 fn what_the_user_put_among_what_a_killed_run_left_stays() {
     let (desk, target) = with_a_run();
     let workplace = desk.path().join(".cdimc-out");
-    let killed = OutputFolder::begin(&target, true, &[]).unwrap();
+    let killed = begin(&target);
     killed.keep(&json!({ "status": "interrupted" }), Some(("checkpoint", b"x"))).unwrap();
     killed.write("labels.csv", b"half").unwrap();
-    std::mem::forget(killed);
-    unlock(&workplace);
+    kill(killed);
     fs::create_dir(workplace.join(NEXT)).unwrap();
     for part in [NEW, WHOLE, NEXT] {
         for mine in ["thesis.tex", "figs"] {
@@ -207,7 +209,7 @@ fn what_the_user_put_among_what_a_killed_run_left_stays() {
             } else {
                 fs::write(&mine, "mine").unwrap();
             }
-            let error = format!("{:#}", OutputFolder::begin(&target, true, &[]).err().unwrap());
+            let error = refused(&target, true, &[]);
             let name = mine.file_name().unwrap().display();
             let said = format!("{part} holds {name}, which cdimc did not write: move it away");
             assert!(error.ends_with(&said), "{error}");
@@ -239,7 +241,7 @@ fn what_the_user_put_into_a_run_is_never_replaced() {
     assert!(refused(&target, true, &[]).contains("out: holds figs, which the earlier run"));
     fs::remove_dir(target.join("figs")).unwrap();
     // This holds during the next run too: its result gets another name.
-    let second = OutputFolder::begin(&target, true, &[]).unwrap();
+    let second = begin(&target);
     fs::write(target.join("notes.txt"), "mine").unwrap();
     let error = format!("{:#}", second.finish(&json!({ "run": "second" })).unwrap_err());
     assert!(error.contains("out-2: ") && error.contains("out: holds notes.txt"), "{error}");
@@ -267,17 +269,16 @@ fn the_earlier_run_stays_until_one_of_the_two_has_its_place() {
     let (desk, target) = with_a_run();
     let workplace = desk.path().join(".cdimc-out");
     // Both renames of `finish` failed.
-    let output = OutputFolder::begin(&target, true, &[]).unwrap();
+    let output = begin(&target);
     output.seal(NEW, &json!({ "run": "second" })).unwrap();
     fs::rename(&target, workplace.join(EARLIER)).unwrap();
     fs::create_dir(&target).unwrap();
     drop(output);
     assert_eq!(run_in(&workplace.join(EARLIER)), "first");
-    let error = OutputFolder::begin(&target, true, &[]).err().unwrap();
-    assert!(format!("{error:#}").contains("something else has taken their place"), "{error:#}");
+    assert!(refused(&target, true, &[]).contains("something else has taken their place"));
     assert_eq!(run_in(&workplace.join(EARLIER)), "first");
     fs::remove_dir(&target).unwrap();
-    drop(OutputFolder::begin(&target, true, &[]).unwrap());
+    drop(begin(&target));
     assert_eq!(run_in(&target), "second");
     assert!(!workplace.exists());
 }
