@@ -10,74 +10,62 @@ pub enum Language {
 }
 
 /// Advice with an option, in Python and in R; `{}` is the option's value. Earlier rows are replaced first.
-const ADVICE: [(&str, [&str; 2]); 16] = [
+const ADVICE: [(&str, &str, &str); 16] = [
     (
         "name it with --id if it names the samples, or --label if it has classes; otherwise leave it out with --drop {}",
-        [
-            "make it the index if it names the samples; otherwise leave it out",
-            "use it as row names, or leave it out",
-        ],
+        "make it the index if it names the samples; otherwise leave it out",
+        "use it as row names, or leave it out",
     ),
-    ("name it with --id {}", ["make it the index", "use it as row names"]),
+    ("name it with --id {}", "make it the index", "use it as row names"),
     (
         ", without the one that names the samples (--id) or has classes (--label)",
-        [
-            ", and make the one that names the samples the index",
-            ", and use the one that names the samples as row names",
-        ],
+        ", and make the one that names the samples the index",
+        ", and use the one that names the samples as row names",
     ),
-    (" with --drop {}", ["", ""]),
+    (" with --drop {}", "", ""),
     (
         " with --drop-samples {}",
-        [": frame[~frame.index.str.contains(r\"{}\")]", ": x[!grepl(r\"({})\", rownames(x)), ]"],
+        ": frame[~frame.index.str.contains(r\"{}\")]",
+        ": x[!grepl(r\"({})\", rownames(x)), ]",
     ),
-    (", or keep both as samples of their own with an --id-pattern that includes them", ["", ""]),
+    (", or keep both as samples of their own with an --id-pattern that includes them", "", ""),
     (
         "--id-pattern {}",
-        [
-            "frame.index = frame.index.str.extract(r\"{}\", expand=False)",
-            "rownames(x) <- sub(r\"({}.*)\", \"\\\\1\", rownames(x), perl = TRUE)",
-        ],
+        "frame.index = frame.index.str.extract(r\"{}\", expand=False)",
+        "rownames(x) <- sub(r\"({}.*)\", \"\\\\1\", rownames(x), perl = TRUE)",
     ),
-    ("add --missing-value {}", ["replace it with NaN", "replace it with NA"]),
+    ("add --missing-value {}", "replace it with NaN", "replace it with NA"),
     (
         "one of them needs --transposed FILE",
-        ["one of them must be transposed", "one of them must be transposed"],
+        "one of them must be transposed",
+        "one of them must be transposed",
     ),
-    ("add --transposed FILE", ["transpose it", "transpose it"]),
+    ("add --transposed FILE", "transpose it", "transpose it"),
     (
         "; leave one out, or choose with --replicates first or mean",
-        [
-            "; leave one out, or take means: frame.groupby(level=0).mean()",
-            "; leave one out, or take means: rowsum(x, rownames(x)) / c(table(rownames(x)))",
-        ],
+        "; leave one out, or take means: frame.groupby(level=0).mean()",
+        "; leave one out, or take means: rowsum(x, rownames(x)) / c(table(rownames(x)))",
     ),
-    ("--replicates first or mean makes one of each", ["rename or drop one", "rename or drop one"]),
-    ("(refused by --strict)", ["(refused by strict=True)", "(refused by strict = TRUE)"]),
-    ("`--method concat`", ["`cdimc.Concat`", "`cdimc(x, k, method = \"concat\")`"]),
-    ("`finetune.rounds = 0`", ["`finetune_rounds=0`", "`finetune_rounds = 0`"]),
-    (" in a file for `--config`", ["", ""]),
+    ("--replicates first or mean makes one of each", "rename or drop one", "rename or drop one"),
+    ("(refused by --strict)", "(refused by strict=True)", "(refused by strict = TRUE)"),
+    ("`--method concat`", "`cdimc.Concat`", "`cdimc(x, k, method = \"concat\")`"),
+    ("`finetune.rounds = 0`", "`finetune_rounds=0`", "`finetune_rounds = 0`"),
+    (" in a file for `--config`", "", ""),
 ];
 
 impl Language {
     /// Returns a message of this library with the options of the command replaced by code or words of the language.
     pub fn advice(self, message: &str) -> String {
         let mut text = message.to_owned();
-        for (option, words) in ADVICE {
-            let (before, has_value) = match option.strip_suffix("{}") {
-                Some(before) => (before, true),
-                None => (option, false),
-            };
-            let words = match self {
-                Self::Python => words[0],
-                Self::R => words[1],
-            };
+        for (option, python, r) in ADVICE {
+            let before = option.strip_suffix("{}").unwrap_or(option);
+            let words = if self == Self::Python { python } else { r };
             // What was replaced is not read again: a value may hold an option's name.
             let mut done = 0;
             while let Some(found) = text[done..].find(before) {
                 let start = done + found;
                 let rest = &text[start + before.len()..];
-                let value = if has_value { first_value(rest) } else { "" };
+                let value = if before == option { "" } else { first_value(rest) };
                 let words = words.replace("{}", value.trim_matches('\''));
                 text.replace_range(start..start + before.len() + value.len(), &words);
                 done = start + words.len();

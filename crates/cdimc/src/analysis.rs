@@ -6,8 +6,9 @@ use crate::machine::{announcement, check_cost, seconds_of};
 use crate::markers::{Clustered, Markers};
 use crate::tables::Joined;
 use crate::warnings::{self, ClustersFound, Warning};
-use cdimc_core::Configured;
-use cdimc_core::{CHECKPOINT, ClusterError, Clusterer, Clustering, Fitted, Observer, Step};
+use cdimc_core::{
+    CHECKPOINT, ClusterError, Clusterer, Clustering, Configured, Fitted, Observer, Step,
+};
 use cdimc_data::Seed;
 use cdimc_metrics::match_labels;
 use cdimc_mixture::{FittedMixture, Stability, TMixture};
@@ -33,10 +34,10 @@ pub(crate) const CLUSTER_NUMBER: &str = "cluster number";
 /// use cdimc::core::Silent;
 /// use cdimc::data::Seed;
 /// # let table = |name: &str, sign: f64| cdimc::tables::Table {
-/// #     name: name.into(), path: name.into(), ids: None, labels: None, features: vec!["x".into(), "y".into()],
-/// #     left_out: vec![], values: ndarray::Array2::from_shape_fn((40, 2), |(i, j)| {
+/// #     features: vec!["x".into(), "y".into()],
+/// #     ..cdimc::tables::Table::new(name, ndarray::Array2::from_shape_fn((40, 2), |(i, j)| {
 /// #         sign * (9 * (i % 2)) as f64 + ((i * 7 + j * 3) % 10) as f64 / 10.0
-/// #     }).into(),
+/// #     }))
 /// # };
 /// # let tables = vec![table("rna", 1.0), table("protein", -1.0)];
 /// let samples = cdimc::training_set(tables, false)?;

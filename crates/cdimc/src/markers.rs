@@ -4,6 +4,7 @@
 //! column is tested against the clusters from all views except its own.
 
 use crate::clinical::six_digits;
+use crate::tables::Joined;
 use cdimc_data::MultiView;
 use cdimc_mixture::MixtureModel;
 use cdimc_statistics::{Contrast, benjamini_hochberg, contrasts};
@@ -24,6 +25,13 @@ pub struct Marker {
     pub means: (f64, f64),
     /// Test of the column against the clusters from the other views.
     pub test: Option<MarkerTest>,
+}
+
+impl Marker {
+    /// Returns the names of the view and the column.
+    pub(crate) fn names<'a>(&self, samples: &'a Joined) -> [&'a str; 2] {
+        [&samples.names[self.view], &samples.features[self.view][self.column]]
+    }
 }
 
 /// Test of a column against the clusters from all views except its own.
@@ -99,22 +107,8 @@ impl Markers {
         views: &[String],
         columns: &[Vec<String>],
     ) -> (Vec<&'static str>, Vec<Vec<String>>) {
-        let header = vec![
-            "cluster",
-            "view",
-            "column",
-            "difference",
-            "lower",
-            "upper",
-            "auc",
-            "mean_inside",
-            "mean_outside",
-            "n_inside",
-            "n_outside",
-            "difference_by_others",
-            "p",
-            "q",
-        ];
+        let header = "cluster,view,column,difference,lower,upper,auc,mean_inside,mean_outside,n_inside,n_outside,\
+                      difference_by_others,p,q";
         let row = |cluster: usize, marker: &Marker| {
             let Contrast { difference, interval: (lower, upper), auc, n, .. } = marker.contrast;
             let (view, column) = (marker.view, marker.column);
@@ -135,7 +129,7 @@ impl Markers {
         let rows = of_clusters.flat_map(|(cluster, views)| {
             views.iter().flatten().map(move |marker| row(cluster, marker))
         });
-        (header, rows.collect())
+        (header.split(',').collect(), rows.collect())
     }
 
     /// Returns all markers of a cluster, most different first.
@@ -152,11 +146,8 @@ impl Clustered<'_> {
         let rows = self.data.mask().observed_rows(view);
         let groups: Vec<usize> = rows.iter().map(|&i| self.labels[i]).collect();
         let others = self.by_others.map(|by_others| {
-            let known = rows
-                .iter()
-                .enumerate()
-                .filter_map(|(place, &i)| Some((place, by_others[view][i]?)));
-            known.unzip::<usize, usize, Vec<usize>, Vec<usize>>()
+            let of_row = |(place, &i): (usize, &usize)| Some((place, by_others[view][i]?));
+            rows.iter().enumerate().filter_map(of_row).unzip::<_, _, Vec<usize>, Vec<usize>>()
         });
         let x = self.data.matrix(view);
         let scale = self.model.map(|model| model.scale(view, x, &rows));

@@ -79,20 +79,23 @@ mod tests {
         assert!(error.contains("expected `shared-information` or `inertia`"), "{error}");
     }
 
+    /// Returns the settings of CDIMC-net in a file of the examples.
+    fn settings_of(file: &str) -> Value {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/").to_owned() + file;
+        let settings: Value = toml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        configured(CdimcNet::NAME, settings).unwrap().settings
+    }
+
     #[test]
     fn the_file_of_the_paper_is_a_method() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/paper.toml");
-        let settings: Value = toml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-        let found = configured(CdimcNet::NAME, settings).unwrap().settings;
+        let found = settings_of("paper.toml");
         assert_eq!(found["advanced"]["square-decoder-layer"], json!(false));
         assert_eq!(found["advanced"]["age-rule"], json!("paper"));
     }
 
     #[test]
     fn the_authors_code_file_holds_the_settings_of_the_authors_code() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/authors-code.toml");
-        let settings: Value = toml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-        let found = configured(CdimcNet::NAME, settings).unwrap().settings;
+        let found = settings_of("authors-code.toml");
         assert_eq!(found, serde_json::to_value(CdimcNet::authors_code()).unwrap());
     }
 

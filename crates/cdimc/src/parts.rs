@@ -70,12 +70,12 @@ impl PartIndex {
                     }
                 }
             }
-            let ids = observed_ids(&tables)?;
-            if ids.is_empty() {
+            let n_observed = observed_ids(&tables)?.len();
+            if n_observed == 0 {
                 return Err(PartsError::Empty { file: first_file(&tables) });
             }
-            n_samples.push(ids.len());
-            seen.add(all_ids(&tables)?);
+            n_samples.push(n_observed);
+            seen.add(ids(&tables)?.into_iter().map(|(id, _)| id));
         }
         seen.refuse_repeated(parts)?;
         Ok(Self { n_samples, views, strict })
@@ -185,7 +185,7 @@ impl Seen {
         for (part, &n) in self.n_samples.iter().enumerate() {
             if self.hashes[start..start + n].iter().any(|hash| repeated.contains(hash)) {
                 let tables = parts.tables(part)?;
-                for id in all_ids(&tables)? {
+                for (id, _) in ids(&tables)? {
                     if !repeated.contains(&hash(id)) {
                         continue;
                     }
@@ -244,32 +244,23 @@ impl NamedModel {
 
 /// Returns the samples with a value in some view, in joined order.
 fn observed_ids(tables: &[Table]) -> Result<Vec<&str>, PartsError> {
-    let (mut ids, observed) = ids(tables)?;
-    ids.retain(|id| observed[id]);
-    Ok(ids)
+    Ok(ids(tables)?.into_iter().filter_map(|(id, has_value)| has_value.then_some(id)).collect())
 }
 
-/// Returns all samples, in joined order.
-fn all_ids(tables: &[Table]) -> Result<Vec<&str>, PartsError> {
-    ids(tables).map(|(ids, _)| ids)
-}
-
-/// Returns the samples in joined order, and whether each has a value in some view.
-fn ids(tables: &[Table]) -> Result<(Vec<&str>, HashMap<&str, bool>), PartsError> {
-    let mut observed: HashMap<&str, bool> = HashMap::new();
-    let mut order = Vec::new();
+/// Returns the samples in joined order, each with whether it has a value in some view.
+fn ids(tables: &[Table]) -> Result<Vec<(&str, bool)>, PartsError> {
+    let (mut found, mut place_of) = (Vec::new(), HashMap::new());
     for table in tables {
         let ids = table.ids.as_ref().ok_or_else(|| PartsError::NoIds { file: file(table) })?;
         for (row, id) in ids.iter().enumerate() {
-            let has_value = !table.values.is_missing(row);
-            let known = observed.entry(id).or_insert_with(|| {
-                order.push(id.as_str());
-                false
-            });
-            *known |= has_value;
+            let place = *place_of.entry(id).or_insert(found.len());
+            if place == found.len() {
+                found.push((id.as_str(), false));
+            }
+            found[place].1 |= !table.values.is_missing(row);
         }
     }
-    Ok((order, observed))
+    Ok(found)
 }
 
 /// Returns the rows of these samples, if there are any.
@@ -367,14 +358,12 @@ mod tests {
             let table = |(v, view): (usize, &ndarray::Array2<f64>)| {
                 let rows: Vec<usize> =
                     (300 * part..300 * (part + 1)).filter(|i| v > 0 || i % 7 > 0).collect();
+                let values = view.select(ndarray::Axis(0), &rows);
                 Table {
-                    name: format!("view{v}"),
                     path: format!("view{v}-{part}.csv").into(),
                     ids: Some(rows.iter().map(|i| format!("s{i}")).collect()),
-                    labels: None,
                     features: (0..view.ncols()).map(|j| j.to_string()).collect(),
-                    left_out: Vec::new(),
-                    values: view.select(ndarray::Axis(0), &rows).into(),
+                    ..Table::new(&format!("view{v}"), values)
                 }
             };
             let views = dataset.views().iter().enumerate();

@@ -106,6 +106,7 @@ impl NamedModel {
         let predicted = self.checked(fitted.clustering())?;
         let explained = fitted.explain(&joined.data, which, samples)?;
         let next = fitted.next_views(&joined.data, which, samples, seed);
+        let (sets, has_ids) = (predicted.sets.as_ref(), !ids.is_empty());
         let found = samples.iter().zip(explained.iter().zip(&next));
         let reasons = found.map(|(&sample, (explanation, next))| {
             let mut parts = vec![("cluster sizes".to_owned(), explanation.sizes)];
@@ -124,10 +125,7 @@ impl NamedModel {
                 cluster: explanation.cluster,
                 other: explanation.other,
                 probabilities: explanation.probabilities.clone(),
-                set: predicted
-                    .sets
-                    .as_ref()
-                    .and_then(|sets| Some((sets[sample].clone(), mixture.coverage()?))),
+                set: sets.and_then(|sets| Some((sets[sample].clone(), mixture.coverage()?))),
                 log_odds: explanation.log_odds(),
                 parts,
                 others: (n_columns - columns.len(), of_columns - listed),
@@ -135,11 +133,7 @@ impl NamedModel {
                 columns,
                 doubt: explanation.entropy(),
                 next: self.measurements(explanation.entropy(), next),
-                similar: if ids.is_empty() {
-                    Vec::new()
-                } else {
-                    similar(&predicted, joined, sample)
-                },
+                similar: if has_ids { similar(&predicted, joined, sample) } else { vec![] },
             }
         });
         Ok(reasons.collect())

@@ -3,17 +3,15 @@
 use crate::analysis::Outcome;
 use crate::clinical::rounded;
 use crate::markers::Markers;
-use crate::warnings::Sign;
+use crate::warnings::{DISSOLVED, Sign};
 use cdimc_core::Clustering;
 
 /// Confidence from which a sample counts as sure.
 pub(crate) const SURE: f64 = 0.9;
 /// Share of sure samples below which the clusters are in doubt.
 const LEAST_SURE: f64 = 0.5;
-/// Mean Jaccard index from which a cluster is stable, and below which it is dissolved (Hennig, Comput. Stat. Data Anal. 52,
-/// 2007).
+/// Mean Jaccard index from which a cluster is stable (Hennig, Comput. Stat. Data Anal. 52, 2007).
 const STABLE: f64 = 0.85;
-const DISSOLVED: f64 = 0.6;
 /// Largest q value of a marker.
 pub(crate) const LARGEST_Q: f64 = 0.05;
 
@@ -52,12 +50,8 @@ impl Verdict {
         let faults = || outcome.warnings.iter().filter(|warning| warning.sign.is_fault());
         let is_warned = |sign: Sign| faults().any(|warning| warning.sign == sign);
         let mut doubts = Vec::new();
-        let jaccard: Vec<f64> = outcome
-            .stability
-            .iter()
-            .flat_map(|found| found.clusters.iter().flatten())
-            .copied()
-            .collect();
+        let jaccard = outcome.stability.iter().flat_map(|found| found.clusters.iter().flatten());
+        let jaccard: Vec<f64> = jaccard.copied().collect();
         let stable = jaccard.iter().filter(|&&x| x >= STABLE).count();
         if 2 * stable < jaccard.len() && !is_warned(Sign::UnstableClusters) {
             doubts.push(format!(
@@ -102,12 +96,11 @@ impl Verdict {
     pub fn sentences(&self, place: &str) -> Vec<String> {
         let what = match self.trust {
             Trust::Sound => {
-                let unsure = format!(
-                    "{} % of the samples are unsure (probability below {SURE}).",
-                    self.unsure
-                );
+                let share = self.unsure;
+                let unsure =
+                    format!("{share} % of the samples are unsure (probability below {SURE}).");
                 let mut sentences = vec![SOUND.to_owned()];
-                sentences.extend((self.unsure > 0.0).then_some(unsure));
+                sentences.extend((share > 0.0).then_some(unsure));
                 sentences.extend((!self.is_proposed).then(|| UNCHECKED.to_owned()));
                 return sentences;
             }

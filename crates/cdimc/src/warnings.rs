@@ -11,6 +11,7 @@ use cdimc_core::Clusterer;
 use cdimc_data::{MultiView, Seed};
 use cdimc_metrics::ari;
 use cdimc_mixture::{FittedMixture, MIN_ROWS, Stability, TMixture, ViewAgreement, ViewSharing};
+use ndarray::ArrayView1;
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -32,8 +33,8 @@ const PLAIN_FACTOR: f64 = 1.1;
 const MOST_VALUES: usize = 3_000_000;
 /// Share of the splits of the samples that must choose the number of clusters.
 const MAJORITY: f64 = 0.5;
-/// Mean Jaccard index below which a cluster is not reliable (Hennig, Comput. Stat. Data Anal. 52, 2007).
-const DISSOLVED: f64 = 0.6;
+/// Mean Jaccard index below which a cluster is dissolved (Hennig, Comput. Stat. Data Anal. 52, 2007).
+pub(crate) const DISSOLVED: f64 = 0.6;
 /// Mean adjusted Rand index over seeds below which they disagree.
 const LEAST_RAND_INDEX: f64 = 0.7;
 
@@ -232,20 +233,19 @@ impl<'a> ClustersFound<'a> {
     /// Returns a note per view with rows of zeros that count as missing.
     fn zero_rows(&self) -> impl Iterator<Item = Warning> + '_ {
         let dropped = self.n_zero_rows.iter().enumerate().filter(|&(_, &n_rows)| n_rows > 0);
-        dropped.map(|(v, n_rows)| Warning {
-            sign: Sign::ZeroRows,
-            text: format!(
-                "{n_rows} of {} rows of view `{}` count as missing because they are all zeros",
-                self.samples.mask().n_observed(v),
-                self.names[v]
-            ),
+        dropped.map(|(v, n_rows)| {
+            let (n, name) = (self.samples.mask().n_observed(v), &self.names[v]);
+            let text = format!(
+                "{n_rows} of {n} rows of view `{name}` count as missing because they are all zeros"
+            );
+            Warning { sign: Sign::ZeroRows, text }
         })
     }
 
     /// Warns if the views share more under the clusters of k-means after mean filling. Large data are not compared.
     pub(crate) fn plain_is_better(&self) -> Option<Warning> {
         let data = self.samples;
-        let values: usize = (0..data.n_views()).map(|v| data.n_samples() * data.width(v)).sum();
+        let values = data.n_samples() * data.widths().iter().sum::<usize>();
         let agreement = self.agreement.as_ref().filter(|_| values <= MOST_VALUES)?;
         let plain = Concat::default().cluster(data, self.n_clusters, Seed::new(0)).ok()?;
         let (own, plain) = agreement.compare_information(&plain.labels);
@@ -286,11 +286,11 @@ pub(crate) fn of_number(number: &ClusterNumber) -> Option<Warning> {
 
 /// Warns about clusters that subsamples rarely reproduce.
 pub fn of_stability(stability: &Stability) -> Option<Warning> {
-    let found = stability.clusters.iter().enumerate();
-    let unstable: Vec<String> = found
-        .filter_map(|(c, &jaccard)| Some((c, jaccard.filter(|&x| x < DISSOLVED)?)))
-        .map(|(c, jaccard)| format!("{c} ({jaccard:.2})"))
-        .collect();
+    let unstable = |(c, &jaccard): (usize, &Option<f64>)| {
+        jaccard.filter(|&x| x < DISSOLVED).map(|x| format!("{c} ({x:.2})"))
+    };
+    let unstable: Vec<String> =
+        stability.clusters.iter().enumerate().filter_map(unstable).collect();
     (!unstable.is_empty()).then(|| Warning {
         sign: Sign::UnstableClusters,
         text: format!(
@@ -333,29 +333,24 @@ fn sizes(labels: &[usize], n_clusters: usize) -> Vec<Warning> {
     let mut sizes = vec![0_usize; n_clusters];
     labels.iter().for_each(|&label| sizes[label] += 1);
     let of_size = |size: usize| sizes.iter().filter(|&&s| s == size).count();
+    let is_small = |size: &&usize| (2..MIN_ROWS).contains(*size);
+    let small: Vec<String> = sizes.iter().filter(is_small).map(usize::to_string).collect();
+    let (n_empty, n_single, n_small) = (of_size(0), of_size(1), small.len());
     let mut found = Vec::new();
-    if of_size(0) > 0 {
-        let text = format!(
-            "there are fewer clusters than requested: {} of {n_clusters} are empty",
-            of_size(0)
-        );
+    if n_empty > 0 {
+        let text =
+            format!("there are fewer clusters than requested: {n_empty} of {n_clusters} are empty");
         found.push(Warning { sign: Sign::EmptyClusters, text });
     }
-    if of_size(1) > 0 {
+    if n_single > 0 {
         let text = format!(
-            "do not count every cluster as a group: {} of {n_clusters} have a single sample",
-            of_size(1)
+            "do not count every cluster as a group: {n_single} of {n_clusters} have a single sample"
         );
         found.push(Warning { sign: Sign::SingleSamples, text });
     }
-    let small: Vec<String> =
-        sizes.iter().filter(|&size| (2..MIN_ROWS).contains(size)).map(usize::to_string).collect();
-    if !small.is_empty() {
-        let text = format!(
-            "{} of {n_clusters} clusters have too few samples to describe them: {}",
-            small.len(),
-            small.join(", ")
-        );
+    if n_small > 0 {
+        let of = format!("{n_small} of {n_clusters} clusters");
+        let text = format!("{of} have too few samples to describe them: {}", small.join(", "));
         found.push(Warning { sign: Sign::SmallClusters, text });
     }
     found
@@ -365,28 +360,24 @@ fn sizes(labels: &[usize], n_clusters: usize) -> Vec<Warning> {
 /// clusters and patterns, I0 its mean over permutations.
 fn missing_pattern(data: &MultiView, labels: &[usize], seed: Seed) -> Option<Warning> {
     let mut names = BTreeMap::new();
-    let patterns: Vec<usize> = data
-        .mask()
-        .entries()
-        .outer_iter()
-        .map(|row| {
-            let next = names.len();
-            *names.entry(row.to_vec()).or_insert(next)
-        })
-        .collect();
-    let entropy = entropy(labels);
+    let mut number = |row: ArrayView1<'_, bool>| {
+        let next = names.len();
+        *names.entry(row.to_vec()).or_insert(next)
+    };
+    let patterns: Vec<usize> = data.mask().entries().outer_iter().map(&mut number).collect();
+    // The entropy is the information that labels have about themselves.
+    let entropy = mutual_information(labels, labels);
     if names.len() < 2 || entropy == 0.0 {
         return None;
     }
     let information = mutual_information(labels, &patterns);
     let mut rng = seed.rng();
     let mut permuted = patterns.clone();
-    let by_chance: Vec<f64> = (0..PERMUTATIONS)
-        .map(|_| {
-            permuted.shuffle(&mut rng);
-            mutual_information(labels, &permuted)
-        })
-        .collect();
+    let mut permute = |_| {
+        permuted.shuffle(&mut rng);
+        mutual_information(labels, &permuted)
+    };
+    let by_chance: Vec<f64> = (0..PERMUTATIONS).map(&mut permute).collect();
     let mean = by_chance.iter().sum::<f64>() / PERMUTATIONS as f64;
     let share = (information - mean) / entropy;
     let beyond = by_chance.iter().all(|&chance| chance < information);
@@ -398,11 +389,6 @@ fn missing_pattern(data: &MultiView, labels: &[usize], seed: Seed) -> Option<War
             100.0 * share
         ),
     })
-}
-
-/// Returns the entropy of the labels, in nats.
-fn entropy(labels: &[usize]) -> f64 {
-    mutual_information(labels, labels)
 }
 
 /// Returns the mutual information of two labelings of the same samples, in nats.

@@ -11,17 +11,11 @@ use std::sync::{Arc, Mutex};
 use tracing_subscriber::{Layer, layer, layer::SubscriberExt};
 
 fn two_groups() -> Joined {
-    let table = |name: &str, sign: f64| Table {
-        name: name.into(),
-        path: name.into(),
-        ids: None,
-        labels: None,
-        features: vec!["x".into(), "y".into()],
-        left_out: vec![],
-        values: Array2::from_shape_fn((40, 2), |(i, j)| {
+    let table = |name: &str, sign: f64| {
+        let values = Array2::from_shape_fn((40, 2), |(i, j)| {
             sign * (9 * (i % 2)) as f64 + ((i * 7 + j * 3) % 10) as f64 / 10.0
-        })
-        .into(),
+        });
+        Table { features: vec!["x".into(), "y".into()], ..Table::new(name, values) }
     };
     crate::training_set(vec![table("rna", 1.0), table("protein", -1.0)], false).unwrap()
 }

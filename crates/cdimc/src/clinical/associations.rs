@@ -58,22 +58,22 @@ impl Association {
     }
 
     pub(super) fn row(&self) -> Vec<String> {
-        let mut row = vec![String::new(); Self::HEADER.len()];
-        row[0].clone_from(&self.column);
-        match &self.outcome {
-            Err(reason) => row[10].clone_from(reason),
-            Ok(found) => {
-                row[1] = found.test.into();
-                row[2] = found.n.to_string();
-                let numbers = [found.statistic, found.p, found.q];
-                row[3..6].iter_mut().zip(numbers).for_each(|(cell, x)| *cell = digits(x));
-                row[6] = found.effect_name.into();
-                row[7] = digits(found.effect);
-                row[8] = found.ari.map(digits).unwrap_or_default();
-                row[9] = found.summary();
-            }
-        }
-        row
+        let cells = match &self.outcome {
+            Err(reason) => [vec![String::new(); 9], vec![reason.clone()]].concat(),
+            Ok(found) => vec![
+                found.test.into(),
+                found.n.to_string(),
+                digits(found.statistic),
+                digits(found.p),
+                digits(found.q),
+                found.effect_name.into(),
+                digits(found.effect),
+                found.ari.map(digits).unwrap_or_default(),
+                found.summary(),
+                String::new(),
+            ],
+        };
+        [vec![self.column.clone()], cells].concat()
     }
 }
 

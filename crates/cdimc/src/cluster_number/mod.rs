@@ -6,8 +6,7 @@
 
 use self::eigengap::graph_eigenvalues;
 use crate::metrics::ari;
-use cdimc_core::Configured;
-use cdimc_core::{ClusterError, Clustering, Observer, Step};
+use cdimc_core::{ClusterError, Clustering, Configured, Observer, Step};
 use cdimc_data::{MultiView, Seed};
 use cdimc_mixture::{
     ClusterNumberSearch, HeldOut, SharedStructure, Supported, TMixture, Vote, propose,
@@ -311,7 +310,7 @@ fn by_ranks(mut candidates: Vec<Candidate>, n_seeds: usize) -> ClusterNumber {
 }
 
 /// Returns the mean adjusted Rand index over all pairs of clusterings; `None` if there is no pair.
-fn stability(found: &[Clustering]) -> Option<f64> {
+pub(crate) fn stability(found: &[Clustering]) -> Option<f64> {
     let pairs = (0..found.len()).flat_map(|a| (a + 1..found.len()).map(move |b| (a, b)));
     let scores: Vec<f64> =
         pairs.filter_map(|(a, b)| ari(&found[a].labels, &found[b].labels).ok()).collect();
@@ -361,6 +360,7 @@ mod tests {
     use crate::stored::Stored;
     use cdimc_core::Silent;
     use ndarray::{Array2, array};
+    use serde_json::Value;
 
     /// Three far groups of ten points in two views.
     pub(super) fn three_groups() -> (MultiView, Vec<usize>) {
@@ -375,6 +375,18 @@ mod tests {
         (MultiView::from_nan_rows(vec![view(0.0), view(0.5)]).unwrap(), labels)
     }
 
+    /// Chooses a number with `t-mixture`.
+    fn choose(
+        data: &MultiView,
+        settings: Value,
+        from: usize,
+        to: usize,
+    ) -> Result<ClusterNumber, ClusterError> {
+        let method = &crate::configured("t-mixture", settings).unwrap();
+        let range = NumberRange { from, to, seeds: None };
+        NumberSearch { method, data, range, seed: Seed::new(1) }.choose(&Silent)
+    }
+
     #[test]
     fn the_silhouette_prefers_the_true_groups() {
         let points = array![[0.0], [0.1], [5.0], [5.1]];
@@ -386,7 +398,7 @@ mod tests {
     #[test]
     fn the_true_number_of_groups_is_chosen() {
         let (data, _) = three_groups();
-        let method = crate::method("concat", serde_json::Value::Null).unwrap();
+        let method = crate::method("concat", Value::Null).unwrap();
         let eigenvalues = graph_eigenvalues(&data, 4, 7).unwrap();
         let candidates = (2..=5)
             .map(|k| {
@@ -405,7 +417,7 @@ mod tests {
     #[test]
     fn numbers_tried_before_are_not_tried_again() {
         let (data, _) = three_groups();
-        let method = crate::configured("t-mixture", serde_json::Value::Null).unwrap();
+        let method = crate::configured("t-mixture", Value::Null).unwrap();
         let range = NumberRange { from: 2, to: 5, seeds: None };
         let search = NumberSearch { method: &method, data: &data, range, seed: Seed::new(1) };
         let whole = Stored::default();
@@ -429,12 +441,7 @@ mod tests {
     #[test]
     fn one_cluster_is_chosen_if_it_is_in_the_range_and_the_views_share_nothing() {
         let (data, _) = three_groups();
-        let method = crate::configured("t-mixture", serde_json::Value::Null).unwrap();
-        let choose = |data: &MultiView, from| {
-            let range = NumberRange { from, to: 4, seeds: None };
-            let search = NumberSearch { method: &method, data, range, seed: Seed::new(1) };
-            search.choose(&Silent).unwrap()
-        };
+        let choose = |data: &MultiView, from| choose(data, Value::Null, from, 4).unwrap();
         let found = choose(&data, 1);
         assert!(found.chosen > 1 && found.shared_structure.unwrap().is_found());
         // The same views; the rows of one view are in an unrelated order.
@@ -450,24 +457,15 @@ mod tests {
     #[test]
     fn the_search_uses_the_settings_of_the_mixture() {
         let (data, _) = three_groups();
-        let range = NumberRange { from: 2, to: 3, seeds: None };
-        let found = |settings| {
-            let method = crate::configured("t-mixture", settings).unwrap();
-            let search = NumberSearch { method: &method, data: &data, range, seed: Seed::new(1) };
-            search.choose(&Silent).unwrap().candidates
-        };
+        let found = |settings| choose(&data, settings, 2, 3).unwrap().candidates;
         let ranks = found(serde_json::json!({ "coordinates": "ranks", "dimensions": 1 }));
-        assert_ne!(found(serde_json::Value::Null), ranks);
+        assert_ne!(found(Value::Null), ranks);
     }
 
     #[test]
     fn a_range_ends_below_two_thirds_of_the_samples() {
         let (data, _) = three_groups();
-        let method = crate::configured("t-mixture", serde_json::Value::Null).unwrap();
-        let range = NumberRange { from: 2, to: 20, seeds: None };
-        let search = NumberSearch { method: &method, data: &data, range, seed: Seed::new(1) };
-        let refused = search.choose(&Silent);
-        let refused = refused.unwrap_err().to_string();
+        let refused = choose(&data, Value::Null, 2, 20).unwrap_err().to_string();
         assert!(refused.contains("2..20, of 30 samples: must begin at 1"), "{refused}");
     }
 }

@@ -89,14 +89,9 @@ mod tests {
 
     /// Returns the warnings for samples with these views.
     fn warnings_of(views: Vec<Array2<f64>>) -> Vec<String> {
-        let table = |(v, values): (usize, Array2<f64>)| Table {
-            name: format!("view{v}"),
-            path: format!("view{v}").into(),
-            ids: None,
-            labels: None,
-            features: (0..values.ncols()).map(|j| format!("x{j}")).collect(),
-            left_out: vec![],
-            values: values.into(),
+        let table = |(v, values): (usize, Array2<f64>)| {
+            let features = (0..values.ncols()).map(|j| format!("x{j}")).collect();
+            Table { features, ..Table::new(&format!("view{v}"), values) }
         };
         let tables = views.into_iter().enumerate().map(table).collect();
         let samples = crate::training_set(tables, false).unwrap();

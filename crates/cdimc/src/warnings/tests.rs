@@ -3,7 +3,7 @@
 use super::*;
 use cdimc_core::Silent;
 use cdimc_data::ViewMask;
-use ndarray::Array2;
+use ndarray::{Array2, s};
 use rand::Rng;
 use std::any::Any;
 
@@ -32,6 +32,14 @@ fn warnings_of(data: &MultiView, labels: &[usize], n_clusters: usize) -> Vec<War
 
 fn signs_of(data: &MultiView, labels: &[usize], n_clusters: usize) -> Vec<Sign> {
     warnings_of(data, labels, n_clusters).into_iter().map(|warning| warning.sign).collect()
+}
+
+/// Returns what `read` finds in three clusters that a mixture finds.
+fn with_fit<T>(data: &MultiView, settings: &TMixture, read: impl Fn(ClustersFound<'_>) -> T) -> T {
+    let fitted = settings.fit(data, 3, Seed::new(1), &Silent).unwrap();
+    let model: Box<dyn Any> = fitted.model.unwrap();
+    let labels = &fitted.clustering.labels;
+    read(ClustersFound::of((data, &names(data)), labels, 3, model.downcast_ref()))
 }
 
 #[test]
@@ -103,14 +111,10 @@ fn rows_of_zeros_that_count_as_missing_are_named() {
     let mut first = data.view(0).to_owned();
     (0..40).for_each(|i| first.row_mut(i).fill(0.0));
     let data = MultiView::from_nan_rows(vec![first, data.view(1).to_owned()]).unwrap();
-    let names = names(&data);
     let signs_in = |coordinates| {
-        let settings = TMixture { coordinates, ..TMixture::default() };
-        let fitted = settings.fit(&data, 3, Seed::new(1), &Silent).unwrap();
-        let labels = fitted.clustering.labels;
-        let model: Box<dyn Any> = fitted.model.unwrap();
-        let found = ClustersFound::of((&data, &names), &labels, 3, model.downcast_ref());
-        found.zero_rows().map(|warning| warning.text).collect::<Vec<_>>()
+        with_fit(&data, &TMixture { coordinates, ..TMixture::default() }, |found| {
+            found.zero_rows().map(|warning| warning.text).collect::<Vec<_>>()
+        })
     };
     let text = "40 of 150 rows of view `a` count as missing because they are all zeros";
     assert_eq!(signs_in(cdimc_mixture::Coordinates::Unit), [text]);
@@ -121,30 +125,28 @@ fn rows_of_zeros_that_count_as_missing_are_named() {
 fn a_test_with_too_few_samples_is_reported_as_such() {
     let (data, labels) = groups(150, 3, true);
     let shuffled = |n: usize| {
-        let rows: Vec<usize> = (0..n).collect();
-        let last = data
-            .view(1)
-            .select(ndarray::Axis(0), &(0..n).map(|i| (i * 7 + i / 3) % n).collect::<Vec<_>>());
-        let views = vec![
-            data.view(0).select(ndarray::Axis(0), &rows),
-            data.view(1).select(ndarray::Axis(0), &rows),
-            last,
-        ];
+        let order: Vec<usize> = (0..n).map(|i| (i * 7 + i / 3) % n).collect();
+        let [first, second] = [0, 1].map(|v| data.view(v).slice(s![..n, ..]).to_owned());
+        let views = vec![first, second, data.view(1).select(ndarray::Axis(0), &order)];
         signs_of(&MultiView::from_nan_rows(views).unwrap(), &labels[..n], 3)
     };
     assert_eq!(shuffled(150), [Sign::UnrelatedView]);
     assert_eq!(shuffled(24), [Sign::TooFewSamples]);
 }
 
+/// Returns three groups in three views; a batch shifts some samples in the second view.
+fn with_a_batch(is_in: impl Fn(usize) -> bool) -> (MultiView, Vec<usize>) {
+    let (data, labels) = groups(150, 3, false);
+    let mut views: Vec<Array2<f64>> = (0..3).map(|v| data.view(v).to_owned()).collect();
+    (0..150).filter(|&i| is_in(i)).for_each(|i| views[1].row_mut(i).mapv_inplace(|x| x + 30.0));
+    (MultiView::from_nan_rows(views).unwrap(), labels)
+}
+
 #[test]
 fn a_batch_in_one_view_is_reported_as_own_variation() {
-    let (data, labels) = groups(150, 3, false);
     let mut rng = Seed::new(9).rng();
-    let batches: Vec<f64> = (0..150).map(|_| f64::from(rng.gen_range(0..2))).collect();
-    let shifted =
-        Array2::from_shape_fn((150, 4), |(i, j)| data.view(1)[[i, j]] + 30.0 * batches[i]);
-    let views = vec![data.view(0).to_owned(), shifted, data.view(2).to_owned()];
-    let data = MultiView::from_nan_rows(views).unwrap();
+    let batches: Vec<bool> = (0..150).map(|_| rng.gen_range(0..2) == 1).collect();
+    let (data, labels) = with_a_batch(|i| batches[i]);
     let found = warnings_of(&data, &labels, 3);
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!(found[0].sign, Sign::OwnVariation);
@@ -154,21 +156,11 @@ fn a_batch_in_one_view_is_reported_as_own_variation() {
 /// The batch is all that one direction of view `b` shows.
 #[test]
 fn warnings_follow_the_settings_of_the_fit() {
-    let (data, _) = groups(150, 3, false);
-    let shifted = Array2::from_shape_fn((150, 4), |(i, j)| {
-        data.view(1)[[i, j]] + 30.0 * f64::from(u8::from(i % 7 < 3))
-    });
-    let views = vec![data.view(0).to_owned(), shifted, data.view(2).to_owned()];
-    let data = MultiView::from_nan_rows(views).unwrap();
+    let (data, _) = with_a_batch(|i| i % 7 < 3);
     let sign_with = |dimensions: usize| {
         let coordinates = cdimc_mixture::Coordinates::Centered;
         let settings = TMixture { dimensions, coordinates, ..TMixture::default() };
-        let fitted = settings.fit(&data, 3, Seed::new(1), &Silent).unwrap();
-        let model: Box<dyn Any> = fitted.model.unwrap();
-        let mixture = model.downcast_ref::<FittedMixture>();
-        let labels = &fitted.clustering.labels;
-        let names = names(&data);
-        let found = ClustersFound::of((&data, &names), labels, 3, mixture).warnings(false);
+        let found = with_fit(&data, &settings, |found| found.warnings(false));
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].text.contains("view `b`"), "{found:?}");
         found[0].sign
