@@ -72,7 +72,7 @@ impl PartIndex {
             }
             let n_observed = observed_ids(&tables)?.len();
             if n_observed == 0 {
-                return Err(PartsError::Empty { file: first_file(&tables) });
+                return Err(PartsError::Empty(first_file(&tables)));
             }
             n_samples.push(n_observed);
             seen.add(ids(&tables)?.into_iter().map(|(id, _)| id));
@@ -251,7 +251,7 @@ fn observed_ids(tables: &[Table]) -> Result<Vec<&str>, PartsError> {
 fn ids(tables: &[Table]) -> Result<Vec<(&str, bool)>, PartsError> {
     let (mut found, mut place_of) = (Vec::new(), HashMap::new());
     for table in tables {
-        let ids = table.ids.as_ref().ok_or_else(|| PartsError::NoIds { file: file(table) })?;
+        let ids = table.ids.as_ref().ok_or_else(|| PartsError::NoIds(file(table)))?;
         for (row, id) in ids.iter().enumerate() {
             let place = *place_of.entry(id).or_insert(found.len());
             if place == found.len() {
@@ -424,54 +424,51 @@ mod tests {
 
     #[test]
     fn bad_parts_are_named() {
-        let observer = Silent;
-        let error =
-            |parts: &InMemory| PartIndex::of(parts, false, &observer).unwrap_err().to_string();
-        let mut repeated = parts();
-        repeated.0[2][1].ids.as_mut().unwrap()[7] = "s12".to_owned();
+        let changed = |change: fn(&mut [Vec<Table>])| {
+            let mut parts = parts();
+            change(&mut parts.0);
+            parts
+        };
+        let index = |parts: &InMemory| PartIndex::of(parts, false, &Silent);
+        let error = |change| index(&changed(change)).unwrap_err().to_string();
         assert_eq!(
-            error(&repeated),
+            error(|parts| parts[2][1].ids.as_mut().unwrap()[7] = "s12".into()),
             "id `s12` is in view0-0.csv and again in view1-2.csv: a sample must be in one part, the files of one name"
         );
-        let mut unmeasured = parts();
-        unmeasured.0[2][1].ids.as_mut().unwrap()[7] = "s12".to_owned();
-        unmeasured.0[2].truncate(2);
-        unmeasured.0[2].remove(0);
-        unmeasured.0[2][0].values.dense_mut().row_mut(7).fill(f64::NAN);
-        assert!(error(&unmeasured).contains("id `s12` is in view0-0.csv and again in view1-2.csv"));
-        let mut columns = parts();
-        columns.0[1][1].features[3] = "x".to_owned();
+        let unmeasured = error(|parts| {
+            parts[2].truncate(2);
+            parts[2].remove(0);
+            parts[2][0].ids.as_mut().unwrap()[7] = "s12".into();
+            parts[2][0].values.dense_mut().row_mut(7).fill(f64::NAN);
+        });
+        assert!(unmeasured.contains("id `s12` is in view0-0.csv and again in view1-2.csv"));
         assert_eq!(
-            error(&columns),
+            error(|parts| parts[1][1].features[3] = "x".into()),
             "view1-1.csv: column 4 is `x`, in view1-0.csv it is `3`: all parts of a view must have the same columns"
         );
-        let mut empty = parts();
-        empty.0[1].iter_mut().for_each(|table| table.values.dense_mut().fill(f64::NAN));
-        assert_eq!(error(&empty), "view0-1.csv: no sample of this part has a value in any view");
-        let mut nameless = parts();
-        nameless.0[1][0].ids = None;
-        assert!(error(&nameless).ends_with("need ids: name the column with --id"));
-        let mut rare = parts();
-        for tables in &mut rare.0 {
-            tables.truncate(2);
-            let mut extra = Table { name: "rare".to_owned(), ..tables[0].clone() };
-            extra.values.dense_mut().fill(f64::NAN);
-            tables.push(extra);
-        }
-        let index = PartIndex::of(&rare, false, &observer).unwrap();
-        let unseen = index.to_search(&rare, &method(), Seed::new(3), &observer).unwrap_err();
+        let empty =
+            error(|parts| parts[1].iter_mut().for_each(|t| t.values.dense_mut().fill(f64::NAN)));
+        assert_eq!(empty, "view0-1.csv: no sample of this part has a value in any view");
+        let nameless = error(|parts| parts[1][0].ids = None);
+        assert!(nameless.ends_with("need ids: name the column with --id"));
+        let rare = changed(|parts| {
+            for tables in parts {
+                let mut extra = Table { name: "rare".to_owned(), ..tables[0].clone() };
+                extra.values.dense_mut().fill(f64::NAN);
+                tables.push(extra);
+            }
+        });
+        let search = |indexed: &InMemory, parts: &InMemory| {
+            let index = index(indexed).unwrap();
+            index.to_search(parts, &method(), Seed::new(3), &Silent).unwrap_err().to_string()
+        };
         assert_eq!(
-            unseen.to_string(),
+            search(&rare, &rare),
             "rare: none of the 300 samples in the search has this view: raise search-samples, or leave it out"
         );
-        let whole = parts();
-        let index = PartIndex::of(&whole, false, &observer).unwrap();
-        let mut shorter = parts();
-        shorter.0[2].remove(2);
-        shorter.0[2].remove(1);
-        let searched = index.to_search(&shorter, &method(), Seed::new(3), &observer);
+        let shorter = changed(|parts| parts[2].truncate(1));
         assert_eq!(
-            searched.unwrap_err().to_string(),
+            search(&parts(), &shorter),
             "view0-2.csv: this part has 257 samples, and had 300 when it was read first: it has changed"
         );
     }

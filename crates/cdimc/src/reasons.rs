@@ -132,7 +132,10 @@ impl NamedModel {
                 halfway: explanation.views.iter().map(|view| view.halfway).sum(),
                 columns,
                 doubt: explanation.entropy(),
-                next: self.measurements(explanation.entropy(), next),
+                next: next
+                    .iter()
+                    .map(|next| self.measurement(explanation.entropy(), next))
+                    .collect(),
                 similar: if has_ids { similar(&predicted, joined, sample) } else { vec![] },
             }
         });
@@ -180,13 +183,12 @@ impl NamedModel {
         listed
     }
 
-    fn measurements(&self, doubt: f64, next: &[NextView]) -> Vec<NextMeasurement> {
-        let measurement = |next: &NextView| NextMeasurement {
+    fn measurement(&self, doubt: f64, next: &NextView) -> NextMeasurement {
+        NextMeasurement {
             view: self.views[next.view].name.clone(),
             removed: if doubt > 0.0 { next.expected_drop / doubt } else { 0.0 },
             p_resolved: next.p_resolved,
-        };
-        next.iter().map(measurement).collect()
+        }
     }
 }
 

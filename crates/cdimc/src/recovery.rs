@@ -70,32 +70,31 @@ pub fn recoveries(
         let scale = Array1::from(model.standardizers()[view].scale.clone());
         // In a constant column no error can be counted in standard deviations.
         let scale = scale.mapv(|s| if s > 0.0 { s } else { 1.0 });
+        // Mean squared error of a guess for the hidden row at a place.
         let error = |guess: &dyn Fn(usize) -> Array1<f64>| {
-            let squares = rows.iter().map(|&i| {
-                let off = (&guess(i) - &data.view(given).row(i)) / &scale;
+            let squares = rows.iter().enumerate().map(|(place, &i)| {
+                let off = (&guess(place) - &data.view(given).row(i)) / &scale;
                 off.dot(&off) / scale.len() as f64
             });
             squares.sum::<f64>() / n_hidden as f64
         };
         let mean_of = |rows: &[usize]| {
-            let sum = rows
-                .iter()
-                .fold(Array1::zeros(scale.len()), |sum, &i| sum + data.view(given).row(i));
-            sum / rows.len() as f64
+            let zeros = Array1::zeros(scale.len());
+            rows.iter().fold(zeros, |sum, &i| sum + data.view(given).row(i)) / rows.len() as f64
         };
         let (center, means) = (mean_of(&rows), mean_of(&hidden.mask().observed_rows(given)));
-        let (left, total) = (error(&|i| filled.row(i).to_owned()), error(&|_| center.clone()));
+        let left = error(&|place| filled.row(rows[place]).to_owned());
+        let total = error(&|_| center.clone());
         let scales = views.iter().map(|&view| &model.standardizers()[view]).collect();
         let neighbors = Neighbors::new(&hidden, given, scales, seed);
         let nearest: Option<Vec<Array1<f64>>> = rows.iter().map(|&i| neighbors.mean(i)).collect();
-        let place = |i: usize| rows.iter().position(|&row| row == i).unwrap_or(0);
         found.push(Recovery {
             view,
             hidden_rows: n_hidden,
             r2: if total > 0.0 { 1.0 - left / total } else { 0.0 },
             error: left.sqrt(),
             error_of_means: error(&|_| means.clone()).sqrt(),
-            error_of_neighbors: nearest.map(|found| error(&|i| found[place(i)].clone()).sqrt()),
+            error_of_neighbors: nearest.map(|found| error(&|place| found[place].clone()).sqrt()),
         });
     }
     Ok(found)
@@ -138,8 +137,8 @@ impl<'a> Neighbors<'a> {
         let shared: Vec<f64> = (0..self.data.n_views())
             .filter(|&v| v != self.wanted && mask.is_observed(i, v) && mask.is_observed(j, v))
             .map(|v| {
-                let (a, b) = (self.data.view(v), self.data.view(v));
-                mean_square(a.row(i), b.row(j), &self.scales[v].scale)
+                let view = self.data.view(v);
+                mean_square(view.row(i), view.row(j), &self.scales[v].scale)
             })
             .collect();
         (!shared.is_empty()).then(|| shared.iter().sum::<f64>() / shared.len() as f64)

@@ -6,18 +6,12 @@ use crate::tables::{JoinError, Joined, Table, join};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TrainingSetError {
-    /// There is only one sample.
-    #[error("{files}: only one sample: at least two are needed")]
-    OneSample {
-        /// The files.
-        files: String,
-    },
-    /// Only one sample has a view.
-    #[error("{file}: only one row has values: a view needs at least two, or is left out")]
-    OneRow {
-        /// The file.
-        file: String,
-    },
+    /// There is only one sample in these files.
+    #[error("{0}: only one sample: at least two are needed")]
+    OneSample(String),
+    /// Only one sample has the view in this file.
+    #[error("{0}: only one row has values: a view needs at least two, or is left out")]
+    OneRow(String),
     /// The tables cannot be joined.
     #[error(transparent)]
     Join(#[from] JoinError),
@@ -31,11 +25,11 @@ pub fn training_set(tables: Vec<Table>, strict: bool) -> Result<Joined, Training
     let files: Vec<String> = tables.iter().map(|table| table.path.display().to_string()).collect();
     let joined = join(tables, strict)?;
     if joined.data.n_samples() < 2 {
-        return Err(TrainingSetError::OneSample { files: files.join(", ") });
+        return Err(TrainingSetError::OneSample(files.join(", ")));
     }
     let with_one = (0..files.len()).find(|&view| joined.data.mask().n_observed(view) < 2);
     match with_one {
-        Some(view) => Err(TrainingSetError::OneRow { file: files[view].clone() }),
+        Some(view) => Err(TrainingSetError::OneRow(files[view].clone())),
         None => Ok(joined),
     }
 }

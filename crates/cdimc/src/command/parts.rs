@@ -58,14 +58,27 @@ impl InputParts {
                 let files = parts.iter().flat_map(Input::files);
                 let stamps = files.map(|file| stamp(&file).map(|stamp| (file, stamp)));
                 let stamps = stamps.collect::<anyhow::Result<_>>()?;
-                Ok(Some(Self {
-                    parts,
-                    stamps,
-                    known: RefCell::default(),
-                    is_matched: Cell::default(),
-                }))
+                let (known, is_matched) = (RefCell::default(), Cell::default());
+                Ok(Some(Self { parts, stamps, known, is_matched }))
             }
         }
+    }
+}
+
+impl InputParts {
+    /// Returns a CSV of all samples piece by piece, from the CSV of every part.
+    pub(crate) fn csv<'a>(
+        &'a self,
+        mut of_part: impl FnMut(usize, Vec<Table>) -> anyhow::Result<Vec<u8>> + 'a,
+    ) -> impl Iterator<Item = anyhow::Result<Vec<u8>>> + 'a {
+        (0..self.parts.len()).map(move |part| {
+            let tables = self.tables(part).map_err(anyhow::Error::from_boxed)?;
+            let mut csv = of_part(part, tables)?;
+            if let (1.., Some(header)) = (part, csv.iter().position(|&byte| byte == b'\n')) {
+                csv.drain(..=header);
+            }
+            Ok(csv)
+        })
     }
 }
 
@@ -131,20 +144,11 @@ impl MissingViews {
         if let Some(more @ 1..) = self.warnings.len().checked_sub(WARNINGS) {
             tracing::warn!("{more} more warnings about other parts are not shown");
         }
-        if self.cells > 0 {
-            tracing::warn!(
-                "{} single missing cells were filled with the column's mean",
-                self.cells
-            );
+        if let n @ 1.. = self.cells {
+            tracing::warn!("{n} single missing cells were filled with the column's mean");
         }
         if let n @ 1.. = self.unobserved.len() {
             tracing::warn!("{n} samples get no cluster, because they have no value in any view");
         }
     }
-}
-
-/// Returns the CSV without its header, to append it to another one.
-pub(crate) fn without_header(csv: &[u8]) -> &[u8] {
-    let end = csv.iter().position(|&byte| byte == b'\n').map_or(csv.len(), |end| end + 1);
-    &csv[end..]
 }

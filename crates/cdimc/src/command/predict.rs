@@ -2,7 +2,7 @@
 
 use super::input::Input;
 use super::output::{OutputFile, samples_csv};
-use super::parts::{InputParts, MissingViews, without_header};
+use super::parts::{InputParts, MissingViews};
 use crate::parts::{Parts, Seen};
 use crate::sample_table::SampleTable;
 use crate::tables::Joined;
@@ -43,16 +43,14 @@ impl Predict {
             }
             Some(parts) => {
                 let mut seen = Seen::default();
-                output.finish_pieces((0..parts.n_parts()).map(|part| {
-                    let tables = parts.tables(part).map_err(anyhow::Error::from_boxed)?;
+                output.finish_pieces(parts.csv(|part, tables| {
                     let (joined, which) = model.join(tables, self.input.strict)?;
                     missing.add(&joined);
                     seen.add(joined.ids.iter().chain(&joined.unobserved).map(String::as_str));
                     if part + 1 == parts.n_parts() {
                         seen.refuse_repeated(&parts)?;
                     }
-                    let csv = counts.csv(&model, &joined, &which)?;
-                    Ok(if part == 0 { csv } else { without_header(&csv).to_vec() })
+                    counts.csv(&model, &joined, &which)
                 }))?;
             }
         }

@@ -13,18 +13,12 @@ pub enum PartsError {
     /// The fit to the parts failed.
     #[error(transparent)]
     Fit(#[from] ClusterError),
-    /// Samples without ids, which cannot be distinguished from samples of other parts.
-    #[error("{file}: parts of the samples need ids: name the column with --id")]
-    NoIds {
-        /// The file.
-        file: String,
-    },
-    /// A part without samples.
-    #[error("{file}: no sample of this part has a value in any view")]
-    Empty {
-        /// One of its files.
-        file: String,
-    },
+    /// A file without ids, whose samples cannot be distinguished from samples of other parts.
+    #[error("{0}: parts of the samples need ids: name the column with --id")]
+    NoIds(String),
+    /// A file of a part without samples.
+    #[error("{0}: no sample of this part has a value in any view")]
+    Empty(String),
     /// A view with other columns than in an earlier part.
     #[error(
         "{file}: column {column} is {found}, in {first} it is {expected}: all parts of a view must have the same columns"

@@ -59,7 +59,7 @@ fn survival_and_associations_are_in_files_record_and_report_and_change_no_cluste
     let survival = desk.text("out/survival.csv");
     assert!(survival.starts_with("cluster,time,at_risk,events,censored,survival,lower,upper\n0,"));
     let report = desk.text("out/report.html");
-    report.has("log-rank p = ").has("Kaplan-Meier curves");
+    report.has("log-rank p = ").has("Kaplan-Meier curves").has("survival by the log-rank test");
     for name in ["embedding", "markers", "survival", "contributions", "views"] {
         let svg = desk.text(&format!("out/figure-{name}.svg"));
         assert!(svg.starts_with("<svg") && report.contains(&svg), "{name}");
@@ -83,18 +83,7 @@ fn id_columns_of_a_clinical_table_are_independent_of_the_views() {
     let associations = desk.text("first/associations.csv");
     associations.has("\nage,Kruskal-Wallis,120,");
     assert_eq!(desk.text("last/associations.csv"), associations);
-}
-
-#[test]
-fn the_methods_paragraph_describes_survival_if_it_was_compared() {
-    let desk = Desk::new();
-    desk.put_rows("clinic.csv", "id,days,dead", |i| format!("{},{}", 10 + i * 7 % 50, i % 2));
-    let line = format!("cluster {VIEWS} -k 4 -q --method concat --clinical clinic.csv");
-    let said = "survival by the log-rank test";
-    desk.succeeds(&format!("{line} -o without"));
-    assert!(!desk.text("without/report.html").contains(said));
-    desk.succeeds(&format!("{line} --survival days,dead -o with"));
-    desk.text("with/report.html").has(said);
+    assert!(!desk.text("last/report.html").contains("survival by the log-rank test"));
 }
 
 /// Writes three assays of genes by barcodes that begin with the patient, as in TCGA, a sample map and a clinical table,

@@ -11,9 +11,6 @@ fn every_short_help_fits_a_screen_and_shows_an_example() {
         help.has("Example:");
         assert!(help.lines().count() <= 50, "{sub}: {} lines\n{help}", help.lines().count());
     }
-    // Rare options are in the long help alone.
-    desk.succeeds("cluster --help").has("--sample-map");
-    assert!(!desk.succeeds("cluster -h").contains("--sample-map"));
     for (wrong, hint) in [
         ("clustr", "'cluster'"),
         ("cluster --vew rna.csv", "'--view'"),

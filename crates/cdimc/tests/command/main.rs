@@ -286,20 +286,17 @@ fn every_bad_input_is_one_line_that_names_it() {
     let line = |views: &str| {
         format!("cluster {views} --id id -k 2 --method cdimc-net --config short.toml -q -o out")
     };
-    desk.fails(&line("--view no.csv")).has("no.csv").has("no such file");
     desk.fails(&line("--view good")).has("good").has("is a directory");
     desk.fails(&line("--view rna.csv#a")).has("rna.csv").has("no member `a`");
     desk.put("headless.csv", "1.5,2,3\n4,5,6\n");
     desk.fails("cluster --view headless.csv -k 2 -o out").has("headless.csv").has("no header");
     for (file, text, other, reasons) in [
-        ("empty.csv", "", "", &["empty"][..]),
-        ("ragged.csv", "id,a,b\ns1,1,2\ns2,1\n", "", &["row 2", "2 cells"]),
+        ("ragged.csv", "id,a,b\ns1,1,2\ns2,1\n", "", &["row 2", "2 cells"][..]),
         ("words.csv", "id,a,b\ns1,1,2\ns2,x,3\n", "", &["row 2", "column `a`", "`x`"]),
         ("twice.csv", "id,a\ns1,1\ns2,2\ns1,3\n", "", &["`s1`", "row 1", "row 3"]),
         ("others.csv", "id,a\nt1,1\nt2,2\n", "--view rna.csv", &["rna.csv", "no id is shared"]),
         ("gone.csv", "id,a\ns1,\ns2,NA\n", "--view rna.csv", &["all values are missing"]),
         ("flat.csv", "id,a\ns1,1\ns2,1\ns3,1\n", "--view rna.csv", &["constant"]),
-        ("one.csv", "id,a\ns1,1\n", "", &["one sample"]),
         ("one.csv", "id,a\ns1,1\n", "--view rna.csv", &["one row"]),
     ] {
         desk.put(file, text);
@@ -309,9 +306,9 @@ fn every_bad_input_is_one_line_that_names_it() {
         });
     }
     let files = "120 samples of rna.csv, protein.csv, image.csv: ";
-    desk.fails(&format!("cluster {VIEWS} -k 500 -o out"))
+    desk.fails(&format!("cluster {VIEWS} -k 1000000000 -o out"))
         .has(files)
-        .has("clusters = 500")
+        .has("clusters = 1000000000")
         .has("2..=120");
     desk.fails(&format!("compare {VIEWS} -k 500 -o out"))
         .has(files)

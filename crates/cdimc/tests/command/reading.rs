@@ -59,13 +59,6 @@ fn lines_above_a_table_are_left_out_on_request() {
 }
 
 #[test]
-fn more_clusters_than_samples_are_refused_as_such() {
-    let desk = Desk::new();
-    desk.put("plain.csv", &table("id,c,d", ',', numbers));
-    desk.fails("cluster --view plain.csv --id id -k 1000000000 -o out").has("must lie in 2..=12");
-}
-
-#[test]
 fn patterns_and_dropped_samples_are_checked_over_all_parts() {
     let desk = Desk::new();
     let text = table("id,a,b", ',', numbers);

@@ -4,11 +4,11 @@ use crate::NamedModel;
 use crate::analysis::Outcome;
 use crate::command::input::Input;
 use crate::command::output::samples_csv;
-use crate::command::parts::{InputParts, MissingViews, without_header};
+use crate::command::parts::{InputParts, MissingViews};
 use crate::core::{ClusterError, Clustering, Observer};
 use crate::data::Seed;
 use crate::mixture::TMixture;
-use crate::parts::{PartIndex, Parts};
+use crate::parts::PartIndex;
 use crate::sample_table::SampleTable;
 use crate::tables::Joined;
 use crate::{Configured, training_set};
@@ -68,8 +68,7 @@ impl InParts {
         model: Option<&'a NamedModel>,
         missing: &'a mut MissingViews,
     ) -> impl Iterator<Item = anyhow::Result<Vec<u8>>> + 'a {
-        (0..self.parts.n_parts()).map(move |part| {
-            let tables = self.parts.tables(part).map_err(anyhow::Error::from_boxed)?;
+        self.parts.csv(move |_, tables| {
             let (found, joined) = match model {
                 Some(model) => {
                     let (joined, which) = model.join(tables, self.strict)?;
@@ -85,8 +84,7 @@ impl InParts {
                     (Clustering::from_labels(vec![0; joined.ids.len()]), joined)
                 }
             };
-            let csv = samples_csv(&SampleTable::new(&found, &joined), &joined)?;
-            Ok(if part == 0 { csv } else { without_header(&csv).to_vec() })
+            samples_csv(&SampleTable::new(&found, &joined), &joined)
         })
     }
 }

@@ -7,6 +7,7 @@ use anyhow::{Context, bail};
 use serde::Serialize;
 use std::fs::{DirEntry, File};
 use std::io::{self, Write};
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -72,23 +73,16 @@ impl OutputFolder {
 
     /// Writes one file of the folder.
     pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> anyhow::Result<()> {
-        self.write_in(NEW, name, bytes)
+        self.write_pieces(name, iter::once(Ok(bytes)))
     }
 
     /// Writes one file of the folder piece by piece.
-    pub(crate) fn write_pieces(
+    pub(crate) fn write_pieces<B: AsRef<[u8]>>(
         &self,
         name: &str,
-        pieces: impl Iterator<Item = anyhow::Result<Vec<u8>>>,
+        pieces: impl Iterator<Item = anyhow::Result<B>>,
     ) -> anyhow::Result<()> {
-        check_name(name)?;
-        let cannot = || format!("{}: cannot write {name}", self.shown);
-        self.workplace.begin(name).with_context(cannot)?;
-        let mut file = File::create_new(self.part(NEW).join(name)).with_context(cannot)?;
-        for piece in pieces {
-            file.write_all(&piece?).with_context(cannot)?;
-        }
-        file.sync_all().with_context(cannot)
+        self.write_in(NEW, name, pieces)
     }
 
     /// Saves the record and one file of an unfinished run and replaces earlier ones, so that the next run can resume.
@@ -100,7 +94,7 @@ impl OutputFolder {
         let make = || remove(&self.part(NEXT)).and_then(|()| std::fs::create_dir(self.part(NEXT)));
         make().with_context(|| format!("{}: cannot write here", self.shown))?;
         if let Some((name, bytes)) = file {
-            self.write_in(NEXT, name, bytes)?;
+            self.write_in(NEXT, name, iter::once(Ok(bytes)))?;
         }
         self.seal(NEXT, record)?;
         self.has_kept.store(true, Ordering::Relaxed);
@@ -147,20 +141,28 @@ impl OutputFolder {
         self.workplace.path.join(name)
     }
 
-    fn write_in(&self, part: &str, name: &str, bytes: &[u8]) -> anyhow::Result<()> {
+    fn write_in<B: AsRef<[u8]>>(
+        &self,
+        part: &str,
+        name: &str,
+        pieces: impl Iterator<Item = anyhow::Result<B>>,
+    ) -> anyhow::Result<()> {
         check_name(name)?;
-        let write = || {
-            self.workplace.begin(name)?;
-            write_and_sync(&self.part(part).join(name), bytes)
-        };
-        write().with_context(|| format!("{}: cannot write {name}", self.shown))
+        let cannot = || format!("{}: cannot write {name}", self.shown);
+        self.workplace.begin(name).with_context(cannot)?;
+        let mut file = File::create_new(self.part(part).join(name)).with_context(cannot)?;
+        for piece in pieces {
+            file.write_all(piece?.as_ref()).with_context(cannot)?;
+        }
+        // A full disk may become visible only here.
+        file.sync_all().with_context(cannot)
     }
 
     /// Writes the record, which makes a part complete.
     fn seal(&self, part: &str, record: &impl Serialize) -> anyhow::Result<()> {
         let sealed = sealed_record(&self.part(part), record)
             .with_context(|| format!("{}: cannot read", self.shown))?;
-        self.write_in(part, RUN_FILE, sealed.as_bytes())?;
+        self.write_in(part, RUN_FILE, iter::once(Ok(sealed)))?;
         // At every moment the old or the new record exists, and the new one only when it is complete.
         let (whole, last) = (self.part(WHOLE), self.part(LAST));
         let put = || -> io::Result<()> {
@@ -337,13 +339,6 @@ fn is_mount_point(folder: &Path) -> bool {
 #[cfg(not(unix))]
 fn is_mount_point(_: &Path) -> bool {
     false
-}
-
-fn write_and_sync(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = File::create_new(path)?;
-    file.write_all(bytes)?;
-    // A full disk may become visible only here.
-    file.sync_all()
 }
 
 /// Flushes the names in a folder to disk, on systems where a folder is a file.

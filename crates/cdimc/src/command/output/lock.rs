@@ -2,7 +2,7 @@
 
 use super::earlier_run::EarlierRun;
 use super::parent_of;
-use std::fs::{DirEntry, File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
@@ -49,18 +49,18 @@ impl Workplace {
 
     /// Records the name of a file before it exists, so that the next run recognizes the file if this run is killed.
     pub(super) fn begin(&self, name: &str) -> io::Result<()> {
-        if self.begun()?.lines().any(|line| line == name) {
+        if self.has_begun(name)? {
             return Ok(());
         }
         // Starts a new line, because a full disk may have cut the last one.
         (&self.lock).write_all(format!("\n{name}\n").as_bytes())
     }
 
-    fn begun(&self) -> io::Result<String> {
+    fn has_begun(&self, name: &str) -> io::Result<bool> {
         let (mut lock, mut names) = (&self.lock, String::new());
         lock.rewind()?;
         lock.read_to_string(&mut names)?;
-        Ok(names)
+        Ok(names.lines().any(|line| line == name))
     }
 
     /// Checks that a part, if it exists, contains only what runs wrote: the unchanged files of its record, or without a
@@ -71,22 +71,19 @@ impl Workplace {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             metadata => metadata?.file_type(),
         };
-        let begun = self.begun()?;
-        let is_begun = |name: &str| begun.lines().any(|line| line == name);
         if !kind.is_dir() {
-            return if kind.is_file() && is_begun(part) { Ok(()) } else { Err(not_ours(&path)) };
+            let is_ours = kind.is_file() && self.has_begun(part)?;
+            return if is_ours { Ok(()) } else { Err(not_ours(&path)) };
         }
         let run = EarlierRun::of(&path);
-        let is_ours = |entry: &DirEntry| match &run {
-            Some(run) => run.wrote(entry),
-            None => {
-                entry.file_type().is_ok_and(|kind| kind.is_file())
-                    && entry.file_name().to_str().is_some_and(is_begun)
-            }
-        };
         for entry in std::fs::read_dir(&path)? {
             let entry = entry?;
-            if !is_ours(&entry) {
+            let is_ours = match (&run, entry.file_name().to_str()) {
+                (Some(run), _) => run.wrote(&entry),
+                (None, Some(name)) => entry.file_type()?.is_file() && self.has_begun(name)?,
+                (None, None) => false,
+            };
+            if !is_ours {
                 return Err(not_ours(&entry.path()));
             }
         }
@@ -148,20 +145,4 @@ fn is_at(file: &File, path: &Path) -> io::Result<bool> {
 #[cfg(not(unix))]
 fn is_at(_: &File, _: &Path) -> io::Result<bool> {
     Ok(true)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_held_file_is_not_given_twice_and_is_free_again_afterwards() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("lock");
-        let first = hold(&path).unwrap();
-        assert!(first.is_some());
-        assert!(hold(&path).unwrap().is_none());
-        drop(first);
-        assert!(hold(&path).unwrap().is_some());
-    }
 }

@@ -41,16 +41,6 @@ fn refused(target: &Path, overwrite: bool, inputs: &[PathBuf]) -> String {
 }
 
 #[test]
-fn one_run_writes_a_folder_at_a_time() {
-    let (desk, target) = with_a_run();
-    let first = begin(&target);
-    assert!(refused(&target, true, &[]).ends_with("out: another run is writing there"));
-    first.finish(&json!({ "run": "second" })).unwrap();
-    assert_eq!(run_in(&target), "second");
-    assert_eq!(fs::read_dir(desk.path()).unwrap().count(), 1);
-}
-
-#[test]
 fn a_run_killed_between_its_renames_is_repaired_by_the_next() {
     let (desk, target) = with_a_run();
     let workplace = desk.path().join(".cdimc-out");
@@ -281,16 +271,6 @@ fn the_earlier_run_stays_until_one_of_the_two_has_its_place() {
     drop(begin(&target));
     assert_eq!(run_in(&target), "second");
     assert!(!workplace.exists());
-}
-
-#[test]
-fn inputs_are_never_replaced() {
-    let (_desk, target) = with_a_run();
-    let input = target.join(RUN_FILE);
-    let error = refused(&target, true, &[input]);
-    assert!(error.contains("run.json, an input of this command"), "{error}");
-    assert!(refused(Path::new("."), false, &[]).starts_with(".: is the working folder"));
-    assert!(refused(Path::new("/"), false, &[]).starts_with("/: is the working folder"));
 }
 
 #[cfg(unix)]
