@@ -217,6 +217,10 @@ mod tests {
         Markers::of(&Clustered { data, labels, model: None, by_others: None }, most)
     }
 
+    fn tested(data: &MultiView, labels: &[usize], by_others: &[Vec<Option<usize>>]) -> Markers {
+        Markers::of(&Clustered { data, labels, model: None, by_others: Some(by_others) }, 9)
+    }
+
     #[test]
     fn the_column_that_differs_comes_first() {
         let view = array![[0.0, 5.0], [0.2, 4.0], [9.0, 5.0], [9.2, 4.0]];
@@ -296,9 +300,7 @@ mod tests {
             (0..n).map(|i| Some(i / 20)).collect::<Vec<_>>(),
             (0..n).map(|i| (i > 0).then_some(i / 20)).collect(),
         ];
-        let clustered =
-            Clustered { data: &data, labels: &labels, model: None, by_others: Some(&by_others) };
-        let found = Markers::of(&clustered, 9);
+        let found = tested(&data, &labels, &by_others);
         let [first, second] = [0, 1].map(|view| found.clusters[0][view][0]);
         assert!(first.contrast.p < 1e-6 && first.test.unwrap().q > 0.3, "{first:?}");
         assert!(second.contrast.p > 0.3 && second.test.unwrap().q < 1e-6, "{second:?}");
@@ -312,9 +314,7 @@ mod tests {
         let data = MultiView::from_nan_rows(vec![view.clone(), view]).unwrap();
         let labels: Vec<usize> = (0..12).map(|i| i % 2).collect();
         let by_others = vec![(0..12).map(|i| Some(i % 3)).collect::<Vec<_>>(); 2];
-        let clustered =
-            Clustered { data: &data, labels: &labels, model: None, by_others: Some(&by_others) };
-        let found = Markers::of(&clustered, 9);
+        let found = tested(&data, &labels, &by_others);
         assert_eq!(found.clusters.len(), 2);
         assert_eq!(found.clusters[1][0][0].test.unwrap().contrast.n, (4, 8));
     }

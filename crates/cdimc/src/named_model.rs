@@ -96,14 +96,15 @@ impl NamedModel {
     /// # Errors
     /// If the model is not a mixture, or these samples do not have its views.
     pub fn fitted_to(&self, samples: &Joined) -> Result<FittedMixture, ClusterError> {
-        match self.mixture() {
-            Some(mixture) => mixture.clone().fitted_to(&samples.data),
-            None => Err(ClusterError::Model(format!(
-                "{}: only a model of {} can do this",
-                self.model.method(),
-                TMixture::NAME
-            ))),
-        }
+        self.as_mixture("can do this")?.clone().fitted_to(&samples.data)
+    }
+
+    /// Returns the mixture, or the error that only a mixture has this ability.
+    pub(crate) fn as_mixture(&self, ability: &str) -> Result<&MixtureModel, ClusterError> {
+        self.mixture().ok_or_else(|| {
+            let (method, mixture) = (self.model.method(), TMixture::NAME);
+            ClusterError::Model(format!("{method}: only {mixture} {ability}"))
+        })
     }
 
     /// Returns every view of new samples, with missing values filled in.

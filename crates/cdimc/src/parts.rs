@@ -17,6 +17,8 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
 /// Largest number of EM passes.
 const PASSES: usize = 100;
+/// Ability of the mixture alone.
+const IN_PARTS: &str = "is fitted to samples in parts";
 
 /// A source of parts.
 pub trait Parts {
@@ -211,7 +213,7 @@ impl NamedModel {
     /// # Errors
     /// If the model is not a mixture, or as [`MixtureModel::pass_over`].
     pub fn pass_over(&self, joined: &Joined, which: &[usize]) -> Result<Pass, ClusterError> {
-        self.as_mixture()?.pass_over(&joined.data, which)
+        self.as_mixture(IN_PARTS)?.pass_over(&joined.data, which)
     }
 
     /// Returns the model after the M step of a pass over all samples.
@@ -219,7 +221,7 @@ impl NamedModel {
     /// # Errors
     /// If the model is not a mixture, or as [`MixtureModel::after`].
     pub fn after(&self, pass: &Pass) -> Result<Self, ClusterError> {
-        Ok(self.with(self.as_mixture()?.after(pass)?))
+        Ok(self.with(self.as_mixture(IN_PARTS)?.after(pass)?))
     }
 
     /// Returns the model with all quantities that are computed from the subsample.
@@ -227,18 +229,11 @@ impl NamedModel {
     /// # Errors
     /// If the model is not a mixture, or as [`MixtureModel::completed`].
     pub fn completed(&self, searched: &Joined, seed: Seed) -> Result<Self, ClusterError> {
-        Ok(self.with(self.as_mixture()?.completed(&searched.data, seed)?))
+        Ok(self.with(self.as_mixture(IN_PARTS)?.completed(&searched.data, seed)?))
     }
 
     fn with(&self, model: MixtureModel) -> Self {
         Self { model: Box::new(model), views: self.views.clone() }
-    }
-
-    fn as_mixture(&self) -> Result<&MixtureModel, ClusterError> {
-        self.mixture().ok_or_else(|| {
-            let (method, mixture) = (self.model.method(), TMixture::NAME);
-            ClusterError::Model(format!("{method}: only {mixture} is fitted to samples in parts"))
-        })
     }
 }
 

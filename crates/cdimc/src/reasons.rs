@@ -98,10 +98,7 @@ impl NamedModel {
             [] => (0..joined.ids.len()).collect(),
             ids => ids.iter().map(|id| row_of(id, joined)).collect::<Result<Vec<_>, _>>()?,
         };
-        let mixture = self.mixture().ok_or_else(|| {
-            let method = self.model.method();
-            ClusterError::Model(format!("{method}: only t-mixture can give reasons"))
-        })?;
+        let mixture = self.as_mixture("can give reasons")?;
         let fitted = mixture.clone().with_samples(&joined.data, which)?;
         let predicted = self.checked(fitted.clustering())?;
         let explained = fitted.explain(&joined.data, which, samples)?;
