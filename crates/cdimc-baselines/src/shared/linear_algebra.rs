@@ -17,6 +17,8 @@ use rand::Rng;
 /// MKKM-IK-MKC).
 const EIGENVALUE_FLOOR: f64 = 1e-10;
 
+const STANDARD_LAYOUT: &str = "arrays are made here in standard layout";
+
 /// Settings of [`leading_eigenvectors`].
 const KRYLOV: Krylov = Krylov { blocks: 8, spare: 4, restarts: 20, tolerance: 1e-11 };
 
@@ -51,9 +53,7 @@ pub(crate) fn set_product(
     b: ArrayView2<'_, f64>,
 ) {
     let (rows, columns) = c.dim();
-    let Some(values) = c.into_slice() else {
-        unreachable!("arrays are made here in standard layout")
-    };
+    let values = c.into_slice().unwrap_or_else(|| unreachable!("{STANDARD_LAYOUT}"));
     let c = MatMut::from_row_major_slice_mut(values, rows, columns);
     matmul(c, Accum::Replace, faer_view(a), faer_view(b), 1.0, Par::Seq);
 }
@@ -75,18 +75,12 @@ pub(crate) fn dot(a: &Array2<f64>, b: &Array2<f64>) -> f64 {
 
 /// Returns the entries of `a`, row by row.
 pub(crate) fn entries(a: &Array2<f64>) -> &[f64] {
-    match a.as_slice() {
-        Some(values) => values,
-        None => unreachable!("arrays are made here in standard layout"),
-    }
+    a.as_slice().unwrap_or_else(|| unreachable!("{STANDARD_LAYOUT}"))
 }
 
 /// Returns the mutable entries of `a`, row by row.
 pub(crate) fn entries_mut(a: &mut Array2<f64>) -> &mut [f64] {
-    match a.as_slice_mut() {
-        Some(values) => values,
-        None => unreachable!("arrays are made here in standard layout"),
-    }
+    a.as_slice_mut().unwrap_or_else(|| unreachable!("{STANDARD_LAYOUT}"))
 }
 
 /// Returns the inverse of the symmetric positive definite `a`.

@@ -108,8 +108,6 @@ impl PairedViews {
 
 /// Joins the parts of a representation along `axis`.
 pub(crate) fn stack(axis: Axis, parts: &[ArrayView2<'_, f64>]) -> Array2<f64> {
-    match concatenate(axis, parts) {
-        Ok(stacked) => stacked,
-        Err(_) => unreachable!("the parts of a representation fit together"),
-    }
+    let fit = |_| unreachable!("the parts of a representation fit together");
+    concatenate(axis, parts).unwrap_or_else(fit)
 }

@@ -2,7 +2,7 @@
 //!
 //! `python tests/fixtures/factorizations.py` generates the numbers.
 
-use super::assert_close;
+use super::{assert_all_close, assert_close};
 use crate::methods::daimc::{Daimc, DaimcFactors};
 use crate::methods::mic::{Mic, view::Factors};
 use crate::methods::omvc::{ChunkRows, MissingWeight, Omvc, view::View};
@@ -53,14 +53,6 @@ impl Fixture {
     }
 }
 
-fn assert_all_close(found: &[Array2<f64>], expected: &[Array2<f64>], what: &str) {
-    assert_eq!(found.len(), expected.len(), "{what}");
-    for (view, (found, expected)) in found.iter().zip(expected).enumerate() {
-        assert_eq!(found.dim(), expected.dim(), "{what} of view {view}");
-        assert_close(&format!("{what} of view {view}"), found, expected);
-    }
-}
-
 #[test]
 fn daimc_equals_the_reference_after_five_iterations() {
     let mut fixture = Fixture::open();
@@ -75,8 +67,8 @@ fn daimc_equals_the_reference_after_five_iterations() {
     let (found, objectives) = settings.iterate(&views, &data, start, &Silent).unwrap();
     assert_eq!(objectives.len(), ITERATIONS);
     assert_close("coefficients", &found.coefficients, &fixture.matrix("daimc_p"));
-    assert_all_close(&found.bases, &fixture.matrices("daimc_u"), "basis");
-    assert_all_close(&found.regressions, &fixture.matrices("daimc_b"), "regression");
+    assert_all_close("basis", &found.bases, &fixture.matrices("daimc_u"));
+    assert_all_close("regression", &found.regressions, &fixture.matrices("daimc_b"));
 }
 
 #[test]
@@ -109,7 +101,7 @@ fn opimc_equals_the_reference_after_two_passes() {
     let expected_labels: Vec<usize> = expected_labels.iter().map(|&label| label as usize).collect();
     assert_eq!(labels.concat(), expected_labels);
     let centers: Vec<Array2<f64>> = views.into_iter().map(|view| view.centers).collect();
-    assert_all_close(&centers, &expected, "centers");
+    assert_all_close("centers", &centers, &expected);
 }
 
 #[test]
@@ -128,8 +120,8 @@ fn mic_equals_the_reference_after_five_rounds() {
     let coefficients: Vec<_> = views.iter().zip(&factors).map(|(v, f)| v.restore(&f.u)).collect();
     let bases: Vec<_> = factors.into_iter().map(|factors| factors.b).collect();
     assert_close("consensus", &consensus, &fixture.matrix("mic_consensus"));
-    assert_all_close(&coefficients, &fixture.matrices("mic_u"), "coefficients");
-    assert_all_close(&bases, &fixture.matrices("mic_b"), "basis");
+    assert_all_close("coefficients", &coefficients, &fixture.matrices("mic_u"));
+    assert_all_close("basis", &bases, &fixture.matrices("mic_b"));
 }
 
 #[test]
@@ -179,7 +171,7 @@ fn omvc_equals_the_reference_after_one_pass_and_two_for_both_weights() {
                 }
             }
             let bases: Vec<Array2<f64>> = views.iter().map(|view| view.basis.clone()).collect();
-            assert_all_close(&bases, &fixture.matrices(&format!("{stored}_b")), &stored);
+            assert_all_close(&stored, &bases, &fixture.matrices(&format!("{stored}_b")));
             views.iter_mut().for_each(View::next_pass);
         }
     }

@@ -2,7 +2,7 @@
 //! the same start. `fixtures/kernel_and_paired.py` and `fixtures/mkkm_ik.py` name the commands that generate the
 //! numbers.
 
-use super::assert_close;
+use super::{assert_all_close, assert_close};
 use crate::methods::pmvc::PmvcFactors;
 use crate::shared::{kernels::KernelPartition, paired_views::PairedViews};
 use crate::{
@@ -46,13 +46,6 @@ fn paired_views(fixture: &Value) -> PairedViews {
     let data = multi_view(fixture);
     let in_order: Vec<usize> = (0..data.n_samples()).collect();
     PairedViews::new(&data, &in_order)
-}
-
-fn assert_all_close(found: &[&Array2<f64>], expected: &Value) {
-    assert_eq!(found.len(), list(expected).len());
-    for (i, (found, expected)) in found.iter().zip(arrays(expected)).enumerate() {
-        assert_close(&format!("array {i}"), *found, &expected);
-    }
 }
 
 /// Returns the kernel of the observed rows of every view.
@@ -140,7 +133,7 @@ fn pmvc_agrees_with_the_numpy_program() {
     let [first, second] = &found.single;
     let [first_basis, second_basis] = &found.bases;
     let all = [&found.paired, first, second, first_basis, second_basis];
-    assert_all_close(&all, &case["result"]);
+    assert_all_close("array", all, &arrays(&case["result"]));
     assert_close("objective", &found.objectives[4..], &[case["objective"].as_f64().unwrap()]);
 }
 
@@ -154,7 +147,7 @@ fn img_agrees_with_the_numpy_program_from_both_first_laplacians() {
         let found = method.iterate(&paired_views(&fixture), start, laplacian, &Silent).unwrap();
         let [first, second] = &found.bases;
         let all = [&found.representation, &found.affinity, first, second];
-        assert_all_close(&all, &case["result"]);
+        assert_all_close("array", all, &arrays(&case["result"]));
     }
 }
 
@@ -190,6 +183,6 @@ fn imc_grmf_agrees_with_the_numpy_program() {
     }
     let found = method.iterate(&views, &graphs, &arrays(&case["start"]), &Silent).unwrap();
     let [first, second] = &found.representations[..] else { panic!("two views") };
-    assert_all_close(&[&found.consensus, first, second], &case["result"]);
+    assert_all_close("array", [&found.consensus, first, second], &arrays(&case["result"]));
     assert_close("objectives", &found.objectives, &numbers(&case["objectives"]));
 }

@@ -3,6 +3,8 @@
 mod factorizations;
 mod kernel_and_paired;
 
+use ndarray::Array2;
+
 /// Asserts that every difference is small relative to the largest entry; NaN is never close.
 fn assert_close<'a>(
     what: &str,
@@ -16,6 +18,20 @@ fn assert_close<'a>(
     for (found, expected) in found.iter().zip(&expected) {
         let close = (found - expected).abs() <= 1e-8 * largest;
         assert!(close, "{what}: {found} instead of {expected}, of {largest:e}");
+    }
+}
+
+/// Asserts that the arrays have the same shapes and nearly the same entries.
+fn assert_all_close<'a>(
+    what: &str,
+    found: impl IntoIterator<Item = &'a Array2<f64>>,
+    expected: &[Array2<f64>],
+) {
+    let found: Vec<&Array2<f64>> = found.into_iter().collect();
+    assert_eq!(found.len(), expected.len(), "{what}");
+    for (i, (found, expected)) in found.into_iter().zip(expected).enumerate() {
+        assert_eq!(found.dim(), expected.dim(), "{what} {i}");
+        assert_close(&format!("{what} {i}"), found, expected);
     }
 }
 
