@@ -81,6 +81,7 @@ mod escape_control;
 mod methods;
 mod named_model;
 mod new_samples;
+mod numbers;
 #[cfg(test)]
 mod stored;
 mod training_set;

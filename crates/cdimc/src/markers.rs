@@ -3,7 +3,7 @@
 //! A column that was used for clustering differs between clusters even if there are no true clusters. Therefore a
 //! column is tested against the clusters from all views except its own.
 
-use crate::clinical::six_digits;
+use crate::numbers::{n_clusters, six_digits};
 use crate::tables::Joined;
 use cdimc_data::MultiView;
 use cdimc_mixture::MixtureModel;
@@ -76,7 +76,7 @@ impl Markers {
     /// # Panics
     /// If there is not one label for every sample.
     pub fn of(clustered: &Clustered<'_>, most: usize) -> Self {
-        let n_clusters = clustered.labels.iter().max().map_or(0, |&last| last + 1);
+        let n_clusters = n_clusters(clustered.labels);
         let mut clusters = vec![Vec::new(); n_clusters];
         for view in 0..clustered.data.n_views() {
             let mut found = clustered.of_view(view, n_clusters);

@@ -1,6 +1,6 @@
 //! Tables of samples for a model: finds views by name, orders columns, and reports unusual values.
 
-use crate::clinical::short;
+use crate::numbers::short;
 use crate::tables::{JoinError, Joined, Table, join_new};
 use crate::{NamedModel, TrainingSetError, training_set};
 use cdimc_data::Standardizer;

@@ -1,7 +1,7 @@
 //! Why a sample is in its cluster, and which view to measure next, in the names of the user's files.
 
 use crate::NamedModel;
-use crate::clinical::short;
+use crate::numbers::short;
 use crate::sample_table::set_text;
 use crate::tables::Joined;
 use cdimc_core::{ClusterError, Clustering};

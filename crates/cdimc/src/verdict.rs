@@ -1,8 +1,8 @@
 //! Verdict on clusters from all checks, the same on the terminal and in the report.
 
 use crate::analysis::Outcome;
-use crate::clinical::rounded;
 use crate::markers::Markers;
+use crate::numbers::rounded;
 use crate::warnings::{DISSOLVED, Sign};
 use cdimc_core::Clustering;
 

@@ -5,6 +5,7 @@
 //! A warning begins with its consequence for the user.
 
 use crate::cluster_number::ClusterNumber;
+use crate::numbers::{mean, n_clusters};
 use crate::tables::Joined;
 use cdimc_baselines::Concat;
 use cdimc_core::Clusterer;
@@ -316,9 +317,7 @@ fn gradual_change(agreement: &ViewAgreement) -> Option<Warning> {
 /// Warns if different seeds give different clusters.
 pub(crate) fn seeds_disagree(clusterings: &[Vec<usize>]) -> Option<Warning> {
     let pairs = (0..clusterings.len()).flat_map(|a| (0..a).map(move |b| (a, b)));
-    let scores: Vec<f64> =
-        pairs.filter_map(|(a, b)| ari(&clusterings[a], &clusterings[b]).ok()).collect();
-    let mean = scores.iter().sum::<f64>() / scores.len() as f64;
+    let mean = mean(pairs.filter_map(|(a, b)| ari(&clusterings[a], &clusterings[b]).ok()))?;
     (mean < LEAST_RAND_INDEX).then(|| Warning {
         sign: Sign::SeedsDisagree,
         text: format!(
@@ -378,8 +377,7 @@ fn missing_pattern(data: &MultiView, labels: &[usize], seed: Seed) -> Option<War
         mutual_information(labels, &permuted)
     };
     let by_chance: Vec<f64> = (0..PERMUTATIONS).map(&mut permute).collect();
-    let mean = by_chance.iter().sum::<f64>() / PERMUTATIONS as f64;
-    let share = (information - mean) / entropy;
+    let share = (information - mean(by_chance.iter().copied())?) / entropy;
     let beyond = by_chance.iter().all(|&chance| chance < information);
     (beyond && share > PATTERN_SHARE).then(|| Warning {
         sign: Sign::MissingPattern,
@@ -393,10 +391,9 @@ fn missing_pattern(data: &MultiView, labels: &[usize], seed: Seed) -> Option<War
 
 /// Returns the mutual information of two labelings of the same samples, in nats.
 fn mutual_information(a: &[usize], b: &[usize]) -> f64 {
-    let size = |labels: &[usize]| labels.iter().max().map_or(0, |most| most + 1);
-    let (n, columns) = (a.len() as f64, size(b));
-    let mut cells = vec![0.0_f64; size(a) * columns];
-    let (mut rows, mut sums) = (vec![0.0; size(a)], vec![0.0; columns]);
+    let (n, columns) = (a.len() as f64, n_clusters(b));
+    let mut cells = vec![0.0_f64; n_clusters(a) * columns];
+    let (mut rows, mut sums) = (vec![0.0; n_clusters(a)], vec![0.0; columns]);
     for (&x, &y) in a.iter().zip(b) {
         cells[x * columns + y] += 1.0;
         rows[x] += 1.0;

@@ -1,7 +1,7 @@
 //! Whether a column of numbers or categories differs between clusters.
 
-use super::digits;
 use super::variables::Variable;
+use crate::numbers::{digits, n_clusters, short};
 use crate::statistics::{Contingency, kruskal_wallis};
 use cdimc_data::Seed;
 use cdimc_metrics::ari;
@@ -164,32 +164,9 @@ fn of_categories(
     })
 }
 
-fn n_clusters(labels: &[usize]) -> usize {
-    labels.iter().max().map_or(0, |last| last + 1)
-}
-
-/// Formats a number with four digits.
-pub(crate) fn short(x: f64) -> String {
-    if x == 0.0 {
-        return "0".into();
-    }
-    let places = 3 - x.abs().log10().floor() as i32;
-    if !(-12..=8).contains(&(places - 3)) {
-        return format!("{x:.3e}");
-    }
-    let text = format!("{x:.*}", places.max(0) as usize);
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_are_shown_by_four_digits() {
-        let shown = [0.0, 58.0, 1.234_56, 1355.25, 0.000_123_456, -20.5, 1e300].map(short);
-        assert_eq!(shown, ["0", "58", "1.235", "1355", "0.0001235", "-20.5", "1.000e300"]);
-    }
 
     #[test]
     fn sparse_tables_get_an_exact_test_and_others_pearsons() {

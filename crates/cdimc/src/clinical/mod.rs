@@ -14,7 +14,6 @@ mod associations;
 mod survival;
 mod variables;
 
-pub(crate) use associations::short;
 pub use associations::{Association, Outcome};
 pub use survival::{ClusterSurvival, Survival, SurvivalColumns};
 
@@ -268,36 +267,4 @@ impl Comparison {
 /// Returns the cells of these rows; a row of `None` gives an empty cell.
 fn cells<'a>(column: &'a [String], rows: &[Option<usize>]) -> Vec<&'a str> {
     rows.iter().map(|row| row.map_or("", |row| column[row].as_str())).collect()
-}
-
-/// Formats a number of a table with enough digits to read it back, without a long row of zeros.
-pub(crate) fn digits(x: f64) -> String {
-    if x.is_nan() {
-        String::new()
-    } else if x != 0.0 && x.abs() < 1e-4 {
-        format!("{x:e}")
-    } else {
-        x.to_string()
-    }
-}
-
-/// Formats a number like [`digits`], but with at most six significant digits.
-pub(crate) fn six_digits(x: f64) -> String {
-    digits(rounded(x))
-}
-
-/// Returns the number that [`six_digits`] shows. Limits apply to it, so that files and report agree.
-pub(crate) fn rounded(x: f64) -> f64 {
-    format!("{x:.5e}").parse().unwrap_or(x)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_rounded_to_six_significant_digits() {
-        let shown = [0.0, 1.0 / 3.0, -1_234_567.8, 2.5, 1.0 / 3e9, f64::NAN].map(six_digits);
-        assert_eq!(shown, ["0", "0.333333", "-1234570", "2.5", "3.33333e-10", ""]);
-    }
 }

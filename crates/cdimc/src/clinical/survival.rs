@@ -1,7 +1,7 @@
 //! How long samples of each cluster go without an event.
 
-use super::digits;
 use super::variables::number;
+use crate::numbers::digits;
 use crate::statistics::{
     HazardRatio, KaplanMeier, LogRank, RestrictedMean, Times, hazard_ratios, log_rank,
 };

@@ -6,6 +6,7 @@
 
 use self::eigengap::graph_eigenvalues;
 use crate::metrics::ari;
+use crate::numbers::{mean, n_clusters};
 use cdimc_core::{ClusterError, Clustering, Configured, Observer, Step};
 use cdimc_data::{MultiView, Seed};
 use cdimc_mixture::{
@@ -201,12 +202,11 @@ impl Candidate {
             let embedding = clustering.embedding.as_ref()?;
             Some(silhouette(embedding.view(), &clustering.labels, seed))
         };
-        let scores: Vec<f64> = found.iter().filter_map(score).collect();
         Self {
             n_clusters,
             held_out: None,
             stability: stability(found),
-            silhouette: (!scores.is_empty()).then(|| mean(scores.into_iter())),
+            silhouette: mean(found.iter().filter_map(score)),
             eigengap: match (eigenvalues.get(n_clusters), eigenvalues.get(n_clusters - 1)) {
                 (Some(next), Some(this)) => Some(next - this),
                 _ => None,
@@ -275,12 +275,10 @@ fn by_ranks(mut candidates: Vec<Candidate>, n_seeds: usize) -> ClusterNumber {
         Some((name, candidates.iter().map(of).collect::<Option<Vec<f64>>>()?))
     };
     let criteria: Vec<(&str, Vec<f64>)> = all.into_iter().filter_map(values).collect();
-    if !criteria.is_empty() {
-        for (i, candidate) in candidates.iter_mut().enumerate() {
-            let better = |all: &[f64]| all.iter().filter(|&&x| x > all[i]).count();
-            let rank = |(_, all): &(&str, Vec<f64>)| 1.0 + better(all) as f64;
-            candidate.mean_rank = Some(mean(criteria.iter().map(rank)));
-        }
+    for (i, candidate) in candidates.iter_mut().enumerate() {
+        let better = |all: &[f64]| all.iter().filter(|&&x| x > all[i]).count();
+        let rank = |(_, all): &(&str, Vec<f64>)| 1.0 + better(all) as f64;
+        candidate.mean_rank = mean(criteria.iter().map(rank));
     }
     let rank = |i: &usize| candidates[*i].mean_rank.unwrap_or(f64::INFINITY);
     let mut order: Vec<usize> = (0..candidates.len()).collect();
@@ -312,9 +310,7 @@ fn by_ranks(mut candidates: Vec<Candidate>, n_seeds: usize) -> ClusterNumber {
 /// Returns the mean adjusted Rand index over all pairs of clusterings; `None` if there is no pair.
 pub(crate) fn stability(found: &[Clustering]) -> Option<f64> {
     let pairs = (0..found.len()).flat_map(|a| (a + 1..found.len()).map(move |b| (a, b)));
-    let scores: Vec<f64> =
-        pairs.filter_map(|(a, b)| ari(&found[a].labels, &found[b].labels).ok()).collect();
-    (!scores.is_empty()).then(|| mean(scores.into_iter()))
+    mean(pairs.filter_map(|(a, b)| ari(&found[a].labels, &found[b].labels).ok()))
 }
 
 /// Returns the mean silhouette (b - a) / max(a, b) of the points: a is the mean distance to the other points of the
@@ -327,7 +323,7 @@ fn silhouette(points: ArrayView2<'_, f64>, labels: &[usize], seed: Seed) -> f64 
     } else {
         (0..n).collect()
     };
-    let n_clusters = labels.iter().max().map_or(0, |&most| most + 1);
+    let n_clusters = n_clusters(labels);
     let mut sizes = vec![0_usize; n_clusters];
     chosen.iter().for_each(|&i| sizes[labels[i]] += 1);
     let of_sample = |&i: &usize| {
@@ -346,12 +342,7 @@ fn silhouette(points: ArrayView2<'_, f64>, labels: &[usize], seed: Seed) -> f64 
         let b = others.map(|c| sums[c] / sizes[c] as f64).fold(f64::INFINITY, f64::min);
         if b.is_finite() && a.max(b) > 0.0 { (b - a) / a.max(b) } else { 0.0 }
     };
-    mean(chosen.iter().map(of_sample))
-}
-
-fn mean(values: impl Iterator<Item = f64>) -> f64 {
-    let (sum, count) = values.fold((0.0, 0.0), |(sum, count), x| (sum + x, count + 1.0));
-    if count > 0.0 { sum / count } else { 0.0 }
+    mean(chosen.iter().map(of_sample)).unwrap_or(0.0)
 }
 
 #[cfg(test)]

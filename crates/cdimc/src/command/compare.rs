@@ -9,6 +9,7 @@ use crate::core::{ClusterError, Clustering};
 use crate::data::Seed;
 use crate::machine::check_cost;
 use crate::metrics::{Scores, ari, scores};
+use crate::numbers::mean;
 use crate::report::{Grouping, comparison_html};
 use crate::tables::{ReadOptions, ViewSource};
 use crate::{note, say};
@@ -213,7 +214,7 @@ fn row(outcome: &Outcome, first: &Outcome, truth: Option<&Truth>) -> anyhow::Res
                     .collect::<Result<_, _>>()?;
                 let picks: [fn(&Scores) -> f64; 4] =
                     [|s| s.acc, |s| s.nmi, |s| s.ari, |s| s.purity];
-                let mean = |pick| all.iter().map(pick).sum::<f64>() / all.len() as f64;
+                let mean = |pick| mean(all.iter().map(pick)).unwrap_or(f64::NAN);
                 cells.extend(picks.map(|pick| format!("{:.4}", mean(pick))));
             }
             cells.push(String::new());

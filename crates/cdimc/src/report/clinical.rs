@@ -3,7 +3,8 @@
 use super::drawing::{Area, DrawResult, GRAY, INK, PALETTE, words};
 use super::figures::draw;
 use super::page::Page;
-use crate::clinical::{Association, ClusterSurvival, Comparison, Survival, short};
+use crate::clinical::{Association, ClusterSurvival, Comparison, Survival};
+use crate::numbers::short;
 use plotters::prelude::*;
 use std::collections::BTreeMap;
 

@@ -5,6 +5,7 @@ use super::figures::{cluster_color, ramp, rgb};
 use super::svg::{Anchor, Drawing, shortened};
 use crate::NamedModel;
 use crate::clinical::Variable;
+use crate::numbers::{mean, short};
 use plotters::style::RGBColor;
 
 /// Maximum number of rows, in total and per cluster.
@@ -202,12 +203,6 @@ fn deviation_color(value: f64) -> String {
     rgb(RGBColor(r, g, b))
 }
 
-/// Returns the mean of the values; `None` if there are none.
-fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let values: Vec<f64> = values.collect();
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
-}
-
 /// Name of a row and its colors.
 type Band = (String, Vec<String>);
 /// Name of a row and its legend: texts and colors.
@@ -250,7 +245,7 @@ fn clinical(report: &Report<'_>, cells: &[Vec<usize>]) -> (Vec<Band>, Vec<Key>) 
                 let of_cell = |samples: &Vec<usize>| {
                     mean(samples.iter().filter_map(|&i| numbers[i])).map_or(MISSING.into(), shade)
                 };
-                let ends = [low, high].map(|x| (crate::clinical::short(x), shade(x)));
+                let ends = [low, high].map(|x| (short(x), shade(x)));
                 (cells.iter().map(of_cell).collect(), ends.to_vec())
             }
             None => continue,

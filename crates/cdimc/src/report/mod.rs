@@ -17,8 +17,9 @@ mod svg;
 
 use self::clinical::p_value;
 use crate::analysis::Outcome;
-use crate::clinical::{Clinical, Comparison, rounded, short};
+use crate::clinical::{Clinical, Comparison};
 use crate::markers::{Marker, Markers};
+use crate::numbers::{mean, n_clusters, rounded, short};
 use crate::reasons::Reasons;
 use crate::sample_table::set_text;
 use crate::tables::Joined;
@@ -137,7 +138,7 @@ impl Report<'_> {
 
     /// Returns the numbers of all clusters, up to the last one with samples.
     fn clusters(&self) -> Range<usize> {
-        0..self.outcome.clustering.labels.iter().max().map_or(0, |&last| last + 1)
+        0..n_clusters(&self.outcome.clustering.labels)
     }
 
     fn missing(&self, page: &mut Page) {
@@ -219,11 +220,10 @@ impl Report<'_> {
         let n = self.outcome.clustering.labels.len() as f64;
         let rows = self.clusters().map(|cluster| {
             let members = self.members(cluster);
-            let mean = |values: &[f64]| {
-                members.iter().map(|&i| values[i]).sum::<f64>() / members.len().max(1) as f64
-            };
             let confidence = self.outcome.clustering.confidence.as_deref();
-            let sure = confidence.map_or_else(String::new, |c| format!("{:.3}", mean(c)));
+            let sure = confidence.map_or_else(String::new, |confidence| {
+                format!("{:.3}", mean(members.iter().map(|&i| confidence[i])).unwrap_or(0.0))
+            });
             let share = format!("{:.1} %", 100.0 * members.len() as f64 / n);
             let stays = self.outcome.stability.as_ref().and_then(|found| found.clusters[cluster]);
             let stays = stays.map_or_else(String::new, |jaccard| format!("{jaccard:.2}"));

@@ -3,7 +3,7 @@
 use super::figures::cluster_color;
 use super::page::Page;
 use super::svg::{Anchor, Drawing, shortened};
-use crate::clinical::short;
+use crate::numbers::short;
 use crate::reasons::{Reasons, signed};
 use crate::verdict::{Trust, Verdict};
 

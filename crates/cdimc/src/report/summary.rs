@@ -3,8 +3,8 @@
 use super::Report;
 use super::clinical::named_p_value;
 use super::page::Page;
-use crate::clinical::{rounded, short};
 use crate::markers::Marker;
+use crate::numbers::{mean, rounded, short};
 use crate::verdict::{LARGEST_Q, SURE, Verdict, share_sure};
 use crate::warnings::{Sign, Warning};
 
@@ -121,8 +121,7 @@ impl Report<'_> {
             ));
         }
         if let Some(found) = &self.outcome.stability {
-            let known: Vec<f64> = found.clusters.iter().flatten().copied().collect();
-            let mean = known.iter().sum::<f64>() / known.len().max(1) as f64;
+            let mean = mean(found.clusters.iter().flatten().copied()).unwrap_or(0.0);
             cards.push((format!("{mean:.2}"), "mean stability of the clusters; 1 is best".into()));
         }
         let survival = self.comparison.and_then(|found| found.survival.as_ref());

@@ -8,6 +8,7 @@ use crate::clinical::Comparison;
 use crate::command::output::{readable_csv, samples_csv};
 use crate::command::parts::MissingViews;
 use crate::markers::LISTED;
+use crate::numbers::n_clusters;
 use crate::report::{Report, SAMPLES_FILE};
 use crate::sample_table::SampleTable;
 use crate::say;
@@ -132,7 +133,7 @@ impl Run {
 /// Returns one line with the sizes of the clusters and the share of sure samples; for samples in parts, of the subsample.
 fn summary(outcome: &Outcome, n_samples: usize) -> String {
     let labels = &outcome.clustering.labels;
-    let n_clusters = labels.iter().max().map_or(0, |&last| last + 1);
+    let n_clusters = n_clusters(labels);
     let size = |cluster| labels.iter().filter(|&&label| label == cluster).count().to_string();
     let sizes: Vec<String> = (0..n_clusters).map(size).collect();
     let sure = share_sure(outcome).map_or_else(String::new, |share| {

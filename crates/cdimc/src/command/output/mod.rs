@@ -8,7 +8,7 @@ mod lock;
 pub(crate) use file::OutputFile;
 pub(crate) use folder::OutputFolder;
 
-use crate::clinical::six_digits;
+use crate::numbers::six_digits;
 use crate::sample_table::SampleTable;
 use crate::tables::Joined;
 use anyhow::bail;
