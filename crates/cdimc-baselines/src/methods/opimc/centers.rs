@@ -14,15 +14,21 @@ pub(crate) struct Centers {
     /// U, `(n_clusters, n_features)`.
     pub(crate) centers: Array2<f64>,
     /// The sum of the samples of every cluster, `(n_clusters, n_features)`.
-    sums: Array2<f64>,
+    pub(super) sums: Array2<f64>,
     /// The number of samples of every cluster.
-    counts: Array1<f64>,
+    pub(super) counts: Array1<f64>,
 }
 
 impl Centers {
     pub(crate) fn new(centers: Array2<f64>) -> Self {
         let (sums, counts) = (Array2::zeros(centers.raw_dim()), Array1::zeros(centers.nrows()));
         Self { centers, sums, counts }
+    }
+
+    /// Adds `sign` times a sample to a cluster.
+    fn add(&mut self, cluster: usize, sign: f64, x: ArrayView1<'_, f64>) {
+        self.sums.row_mut(cluster).scaled_add(sign, &x);
+        self.counts[cluster] += sign;
     }
 }
 
@@ -58,7 +64,7 @@ impl Opimc {
         before: Vec<usize>,
     ) -> Result<Assigned, ClusterError> {
         for (view, part) in views.iter_mut().zip(parts) {
-            part.add(&before, -1.0, &mut view.sums, &mut view.counts);
+            part.add(&before, -1.0, view);
         }
         self.fit_chunk(views, parts, before, None)
     }
@@ -76,7 +82,7 @@ impl Opimc {
         let mut distances = Array2::zeros((labels.len(), n_clusters));
         let mut totals: Vec<Centers> = views.to_vec();
         for (total, part) in totals.iter_mut().zip(parts) {
-            part.add(&labels, 1.0, &mut total.sums, &mut total.counts);
+            part.add(&labels, 1.0, total);
         }
         let mut last = match &memberships {
             None => self.loss(views, &totals),
@@ -104,7 +110,7 @@ impl Opimc {
             }
         }
         for (view, part) in views.iter_mut().zip(parts) {
-            part.add(&labels, 1.0, &mut view.sums, &mut view.counts);
+            part.add(&labels, 1.0, view);
         }
         let used = |j: usize| views.iter().any(|view| view.counts[j] > 0.0);
         let used: Vec<bool> = (0..n_clusters).map(used).collect();
@@ -257,16 +263,9 @@ impl ChunkView {
     }
 
     /// Adds `sign` times every sample to the sums and counts of its cluster.
-    pub(crate) fn add(
-        &self,
-        labels: &[usize],
-        sign: f64,
-        sums: &mut Array2<f64>,
-        counts: &mut Array1<f64>,
-    ) {
+    pub(crate) fn add(&self, labels: &[usize], sign: f64, total: &mut Centers) {
         for (x, &row) in self.x.outer_iter().zip(&self.rows) {
-            sums.row_mut(labels[row]).scaled_add(sign, &x);
-            counts[labels[row]] += sign;
+            total.add(labels[row], sign, x);
         }
     }
 
@@ -275,10 +274,8 @@ impl ChunkView {
         for (x, &row) in self.x.outer_iter().zip(&self.rows) {
             let (from, to) = (before[row], after[row]);
             if from != to {
-                total.sums.row_mut(from).scaled_add(-1.0, &x);
-                total.sums.row_mut(to).scaled_add(1.0, &x);
-                total.counts[from] -= 1.0;
-                total.counts[to] += 1.0;
+                total.add(from, -1.0, x);
+                total.add(to, 1.0, x);
             }
         }
     }

@@ -112,7 +112,7 @@ impl Clusterer for Opimc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ndarray::{Array1, Array2, Axis};
+    use ndarray::{Array2, Axis};
 
     #[test]
     fn more_passes_improve_the_objective() {
@@ -123,10 +123,10 @@ mod tests {
             let settings = Opimc { passes, chunk_size: 15, alpha: 0.1, ..Opimc::default() };
             let labels = settings.cluster(&data, 5, Seed::new(2)).unwrap().labels;
             let part = ChunkView::of_rows(&data, &(0..60).collect::<Vec<_>>(), 0);
-            let (mut sums, mut counts) = (Array2::zeros((5, 3)), Array1::zeros(5));
-            part.add(&labels, 1.0, &mut sums, &mut counts);
-            let squares = sums.mapv(|x: f64| x * x).sum_axis(Axis(1));
-            -(squares / (counts + settings.alpha)).sum()
+            let mut total = Centers::new(Array2::zeros((5, 3)));
+            part.add(&labels, 1.0, &mut total);
+            let squares = total.sums.mapv(|x| x * x).sum_axis(Axis(1));
+            -(squares / (total.counts + settings.alpha)).sum()
         };
         assert!(objective(3) < objective(1));
     }
