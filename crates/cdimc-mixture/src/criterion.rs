@@ -1,7 +1,7 @@
 //! Shared information: mutual information of the views that the clusters explain (specification, section 4;
 //! Watanabe, IBM J. 1960).
 
-use crate::model::passes::{Densities, add_logs, in_parts, moments_of, normalize_into};
+use crate::model::passes::{Densities, add_logs, in_parts, moments_of, normalize};
 use crate::model::{Mixture, Prior};
 use crate::observations::{BLOCK, Block, Observations};
 use crate::responsibilities::Responsibilities;
@@ -78,13 +78,13 @@ pub(crate) fn terms_under(
                 add_logs(&mut joint, view, &densities.logs);
                 start(&mut alone);
                 add_logs(&mut alone, view, &densities.logs);
-                normalize_into(&mut alone, block.len, &mut maxima, &mut sums);
+                normalize(&mut alone, block.len, &mut maxima, &mut sums);
                 for &i in &view.samples {
                     own[i as usize] += maxima[i as usize];
                     n_views[i as usize] += 1;
                 }
             }
-            normalize_into(&mut joint, block.len, of_block, &mut sums);
+            normalize(&mut joint, block.len, of_block, &mut sums);
             for i in 0..block.len {
                 if n_views[i] > 1 {
                     of_block[i] -= own[i];
@@ -151,7 +151,7 @@ pub(crate) fn each_contribution(
                 add_logs(&mut logs, &block.views[v], &densities[v].logs);
             }
             let mut values = vec![0.0; BLOCK];
-            normalize_into(&mut logs, block.len, &mut values, &mut sums);
+            normalize(&mut logs, block.len, &mut values, &mut sums);
             values
         };
     for block in &observations.blocks {

@@ -76,7 +76,7 @@ impl TMixture {
         if choice.observations.n_samples == data.n_samples() {
             let back = starts::places(&choice.order);
             fit.responsibilities = fit.responsibilities.select(&back);
-            return Ok(solution(choice.observations.select(&back), fit));
+            return Ok(solution(choice.observations.select(&back), fit.by_size()));
         }
         drop(part);
         let all = coordinates::observe(data, &projections);
@@ -85,7 +85,7 @@ impl TMixture {
         let (_, moments) = expectation(&all, &fit.mixture, &mut responsibilities);
         drop(responsibilities);
         let fit = Em::new(&all, &prior, &watch).run(moments)?;
-        Ok(solution(all, fit))
+        Ok(solution(all, fit.by_size()))
     }
 
     /// Returns the exponent that calibrates the responsibilities, and the limits of the sets of clusters.

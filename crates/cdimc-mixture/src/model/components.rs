@@ -125,6 +125,22 @@ impl Components {
         Self::new(q, means, whitening, constants)
     }
 
+    /// Returns the clusters of `order`.
+    pub(crate) fn select(&self, order: &[usize]) -> Self {
+        let k = self.n_clusters();
+        let of = |part: &[f64]| {
+            let size = part.len() / k;
+            order.iter().flat_map(|&c| &part[c * size..(c + 1) * size]).copied().collect()
+        };
+        Self {
+            width: self.width,
+            means: of(&self.means),
+            whitening: of(&self.whitening),
+            offsets: of(&self.offsets),
+            constants: of(&self.constants),
+        }
+    }
+
     pub(crate) fn new(
         width: usize,
         means: Vec<f64>,

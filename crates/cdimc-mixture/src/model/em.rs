@@ -38,12 +38,28 @@ pub(crate) struct Fit {
     pub(crate) is_abandoned: bool,
 }
 
+impl Fit {
+    /// Returns the fit with its clusters numbered by size, the largest first.
+    pub(crate) fn by_size(self) -> Self {
+        let sizes = &self.moments.sizes;
+        let mut order: Vec<usize> = (0..sizes.len()).collect();
+        order.sort_by(|&a, &b| sizes[b].total_cmp(&sizes[a]));
+        let groups: Vec<Vec<usize>> = order.iter().map(|&c| vec![c]).collect();
+        Self {
+            responsibilities: self.responsibilities.of_clusters(&order),
+            mixture: self.mixture.select(&order),
+            moments: self.moments.merged(&groups),
+            ..self
+        }
+    }
+}
+
 /// Maximum number of iterations.
 const MAX_ITERATIONS: usize = 100;
 /// EM ends when the log-likelihood changes by less, in nats per sample; units of the data do not affect changes.
 pub(crate) const TOLERANCE: f64 = 5e-4;
 /// Iterations before a run may be abandoned.
-const MIN_ITERATIONS: usize = 4;
+const MIN_ITERATIONS: usize = 3;
 /// A run is abandoned if this many gains as large as its last do not reach its goal.
 const MAX_GAINS_TO_GOAL: f64 = 10.0;
 

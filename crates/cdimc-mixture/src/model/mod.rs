@@ -54,6 +54,23 @@ impl Mixture {
         (Self { nu: prior.nu, log_weights, views: views.collect() }, scatters)
     }
 
+    /// Returns the mixture with two clusters exchanged in some views.
+    pub(crate) fn exchanged(&self, views: &[usize], (a, b): (usize, usize)) -> Self {
+        let mut order: Vec<usize> = (0..self.n_clusters()).collect();
+        order.swap(a, b);
+        let mut exchanged = self.clone();
+        views.iter().for_each(|&v| exchanged.views[v] = self.views[v].select(&order));
+        exchanged
+    }
+
+    fn select(&self, order: &[usize]) -> Self {
+        Self {
+            nu: self.nu,
+            log_weights: order.iter().map(|&c| self.log_weights[c]).collect(),
+            views: self.views.iter().map(|view| view.select(order)).collect(),
+        }
+    }
+
     pub(crate) fn n_clusters(&self) -> usize {
         self.log_weights.len()
     }

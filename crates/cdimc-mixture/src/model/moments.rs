@@ -82,7 +82,17 @@ impl Moments {
         Self { sizes: merge(&self.sizes), views: self.views.iter().map(view).collect() }
     }
 
-    fn scale(&mut self, factor: f64) {
+    /// Appends the clusters of `other`.
+    pub(crate) fn append(&mut self, other: &Self) {
+        self.sizes.extend(&other.sizes);
+        for (to, from) in self.views.iter_mut().zip(&other.views) {
+            let ViewMoments { sizes, weights, first, second, .. } = to;
+            let parts = [sizes, weights, first, second];
+            parts.into_iter().zip(from.parts()).for_each(|(to, from)| to.extend(from));
+        }
+    }
+
+    pub(crate) fn scale(&mut self, factor: f64) {
         self.sizes.iter_mut().for_each(|x| *x *= factor);
         for part in self.views.iter_mut().flat_map(ViewMoments::parts_mut) {
             part.iter_mut().for_each(|x| *x *= factor);

@@ -171,15 +171,9 @@ pub(crate) fn add_logs(joint: &mut [f64], view: &BlockView, logs: &[f64]) {
     }
 }
 
-/// Replaces the log densities of a block, `(n_clusters, BLOCK)`, by responsibilities; returns the total
-/// log-likelihood of its first `len` samples.
-pub(crate) fn normalize(joint: &mut [f64], len: usize) -> f64 {
-    let (mut maxima, mut sums) = (vec![0.0; BLOCK], vec![0.0; BLOCK]);
-    normalize_into(joint, len, &mut maxima, &mut sums)
-}
-
-/// Like [`normalize`], but also writes the log-likelihood of every sample to `maxima`.
-pub(crate) fn normalize_into(
+/// Replaces the log densities of a block, `(n_clusters, BLOCK)`, by responsibilities, and `maxima` by the log-likelihood of
+/// every sample; returns the total log-likelihood of its first `len` samples.
+pub(crate) fn normalize(
     joint: &mut [f64],
     len: usize,
     maxima: &mut [f64],
@@ -266,7 +260,7 @@ pub(crate) fn expectation_of(
             }
             scratch.active.exclude(joint);
             let Scratch { views, rows, maxima, sums, .. } = &mut scratch;
-            value += normalize_into(joint, block.len, maxima, sums);
+            value += normalize(joint, block.len, maxima, sums);
             for (c, joint) in joint.chunks_exact(BLOCK).enumerate() {
                 moments.sizes[c] += joint.iter().sum::<f64>();
             }

@@ -16,8 +16,6 @@ use cdimc_data::Seed;
 const TRIES: usize = 4;
 /// Minimum number of samples of a cluster that is split.
 const MIN_SAMPLES: usize = 10;
-/// Share of each sample that is spread over all clusters before EM.
-const SMOOTHING: f64 = 0.02;
 /// Maximum number of EM iterations on a split, and their tolerance.
 const SPLIT_ITERATIONS: usize = 15;
 const SPLIT_TOLERANCE: f64 = 10.0 * TOLERANCE;
@@ -50,10 +48,8 @@ pub(crate) fn improve(
             }
         }
         moves.sort_by(|x, y| y.0.total_cmp(&x.0));
-        let moves = moves.into_iter().take(TRIES).map(|(_, split, a, b)| {
-            let moved = split.merged(&fit.responsibilities, a, b);
-            moments_of(search.observations, &moved).mixed_with_uniform(SMOOTHING)
-        });
+        let moves =
+            moves.into_iter().take(TRIES).map(|(_, split, a, b)| split.merged(&fit.moments, a, b));
         match search.first_better(found, moves, watch)? {
             Some(better) => *found = better,
             None => break,
@@ -177,7 +173,8 @@ struct Split {
     c: usize,
     gain: f64,
     samples: Vec<usize>,
-    halves: Responsibilities,
+    /// Sums of the halves.
+    halves: Moments,
 }
 
 /// Returns the splits of all clusters; reuses `known` splits of clusters that hardly changed.
@@ -204,8 +201,8 @@ fn splits(
         }
         let observations = search.observations.select(&samples);
         let halves = halve(search, &observations, groups.pooled, seed.nth(c as u64), watch)?;
-        let gain = gain(search, &observations, &halves, groups.pooled);
-        found.push(Split { c, gain, samples, halves });
+        let gain = gain(search, &observations, &halves.responsibilities, groups.pooled);
+        found.push(Split { c, gain, samples, halves: halves.moments });
     }
     Ok(found)
 }
@@ -217,7 +214,7 @@ fn halve(
     pooled: &[Pooled],
     seed: Seed,
     watch: &Watch<'_>,
-) -> Result<Responsibilities, ClusterError> {
+) -> Result<Fit, ClusterError> {
     let points = observations.side_by_side(&vec![1.0; observations.n_views()]);
     let k_means = KMeans { restarts: 1, ..KMeans::new(2) };
     let labels = k_means.fit(points.view(), seed)?.labels;
@@ -230,7 +227,7 @@ fn halve(
         fixed_pooled: Some(pooled),
         ..search.em(watch)
     };
-    Ok(em.run(moments)?.responsibilities)
+    em.run(moments)
 }
 
 /// Returns the gain in log-likelihood of two halves over their union.
@@ -258,20 +255,15 @@ impl Split {
         changed as f64 <= MAX_CHANGED_SHARE * samples.len() as f64
     }
 
-    /// Returns responsibilities with clusters a and b merged as a, and one half of the split cluster as b.
-    fn merged(&self, from: &Responsibilities, a: usize, b: usize) -> Responsibilities {
+    /// Returns the sums `from` of all clusters with a and b merged as a, and one half of the split cluster as b.
+    fn merged(&self, from: &Moments, a: usize, b: usize) -> Moments {
+        let k = from.n_clusters();
+        let mut halves = self.halves.clone();
+        halves.scale(from.sizes[self.c] / halves.sizes.iter().sum::<f64>());
         let mut moved = from.clone();
-        for values in moved.values.chunks_exact_mut(from.block_size()) {
-            for i in 0..BLOCK {
-                values[a * BLOCK + i] += values[b * BLOCK + i];
-                values[b * BLOCK + i] = 0.0;
-            }
-        }
-        for (half, &i) in self.samples.iter().enumerate() {
-            let r = from.at(i, self.c);
-            *moved.at_mut(i, b) = r * self.halves.at(half, 1);
-            *moved.at_mut(i, self.c) = r * self.halves.at(half, 0);
-        }
-        moved
+        moved.append(&halves);
+        let mut groups: Vec<Vec<usize>> = (0..k).map(|c| vec![c]).collect();
+        (groups[a], groups[b], groups[self.c]) = (vec![a, b], vec![k + 1], vec![k]);
+        moved.merged(&groups)
     }
 }

@@ -174,10 +174,8 @@ impl<'a> Search<'a> {
         watch: &Watch<'_>,
     ) -> Result<(), ClusterError> {
         for cycle in 0..MAX_CYCLES {
-            let before = found.fit.log_likelihood;
             merge_split::improve(self, found, seed.nth(cycle), watch)?;
-            repair::improve(self, found, watch)?;
-            if found.fit.log_likelihood <= self.goal(before) {
+            if !repair::improve(self, found, watch)? {
                 break;
             }
         }

@@ -5,9 +5,8 @@
 #![allow(clippy::inline_always)]
 
 use crate::model::Mixture;
-use crate::model::em::Fit;
 use crate::model::kernel::{MAX_EXPONENT, exp, ln};
-use crate::model::passes::{Densities, add_logs, in_parts, moments_of, normalize};
+use crate::model::passes::{Densities, add_logs, expectation, in_parts};
 use crate::observations::{BLOCK, Block, Observations};
 use crate::responsibilities::Responsibilities;
 use crate::search::merge_split::near_pairs;
@@ -21,34 +20,40 @@ const TRIES: usize = 6;
 /// Largest number of views for which all subsets are exchanged; beyond it, only single views and pairs.
 const ALL_SUBSETS_LIMIT: usize = 6;
 
-/// Repeats the most promising exchange of two clusters within a subset of the views until no move improves `found`.
+/// Repeats the most promising exchange of two clusters within a subset of the views until no move improves `found`;
+/// returns whether one did.
 pub(crate) fn improve(
     search: &Search<'_>,
     found: &mut Optimum,
     watch: &Watch<'_>,
-) -> Result<(), ClusterError> {
-    let subsets = subsets(search.observations.n_views());
-    for _ in 0..MAX_ROUNDS {
-        if subsets.is_empty() {
-            break;
-        }
+) -> Result<bool, ClusterError> {
+    let observations = search.observations;
+    let subsets = subsets(observations.n_views());
+    if subsets.is_empty() {
+        return Ok(false);
+    }
+    for round in 0..MAX_ROUNDS {
         let fit = &found.fit;
         watch.check(fit.log_likelihood)?;
-        let logs = LogDensities::new(search, fit);
+        let logs = LogDensities::new(observations, &fit.mixture);
         let pairs = near_pairs(fit);
-        let values = logs.values_of_exchanges(search.observations, &subsets, &pairs);
+        let values = logs.values_of_exchanges(observations, &subsets, &pairs);
+        drop(logs);
         let mut moves: Vec<usize> = (0..values.len()).collect();
         moves.sort_by(|&x, &y| values[y].total_cmp(&values[x]));
         let moves = moves.into_iter().take(TRIES).map(|index| {
-            let (subset, pair) = (&subsets[index / pairs.len()], pairs[index % pairs.len()]);
-            moments_of(search.observations, &logs.exchanged(search.observations, subset, pair))
+            let exchanged =
+                fit.mixture.exchanged(&subsets[index / pairs.len()], pairs[index % pairs.len()]);
+            let mut responsibilities =
+                Responsibilities::zeros(observations.n_samples, search.n_clusters);
+            expectation(observations, &exchanged, &mut responsibilities).1
         });
         match search.first_better(found, moves, watch)? {
             Some(better) => *found = better,
-            None => break,
+            None => return Ok(round > 0),
         }
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Returns subsets of up to half of the views, one of each complementary pair.
@@ -72,11 +77,7 @@ struct LogDensities {
 }
 
 impl LogDensities {
-    /// Computes the densities after one M step on the responsibilities, with u = 1.
-    fn new(search: &Search<'_>, fit: &Fit) -> Self {
-        let observations = search.observations;
-        let moments = moments_of(observations, &fit.responsibilities);
-        let (mixture, _) = Mixture::fit(&moments, observations, search.prior, None);
+    fn new(observations: &Observations, mixture: &Mixture) -> Self {
         let k = mixture.n_clusters();
         let of_view = |v: usize| {
             let mut logs = vec![0.0; observations.blocks.len() * k * BLOCK];
@@ -140,32 +141,6 @@ impl LogDensities {
             values.iter_mut().zip(part).for_each(|(sum, x)| *sum += x);
         }
         values
-    }
-
-    /// Returns the responsibilities after an exchange.
-    fn exchanged(
-        &self,
-        observations: &Observations,
-        subset: &[usize],
-        (a, b): (usize, usize),
-    ) -> Responsibilities {
-        let k = self.n_clusters;
-        let mut moved = Responsibilities::zeros(observations.n_samples, k);
-        moved.values.copy_from_slice(&self.joint);
-        let blocks = observations.blocks.iter();
-        for (block, joint) in blocks.zip(moved.values.chunks_exact_mut(k * BLOCK)) {
-            let at = block.first / BLOCK * k * BLOCK;
-            for i in 0..BLOCK {
-                let of = |c: usize| -> f64 {
-                    subset.iter().map(|&v| self.views[v][at + c * BLOCK + i]).sum()
-                };
-                let difference = of(b) - of(a);
-                joint[a * BLOCK + i] += difference;
-                joint[b * BLOCK + i] -= difference;
-            }
-            normalize(joint, block.len);
-        }
-        moved
     }
 }
 
