@@ -1,7 +1,7 @@
 //! Report section that compares the clusters with the clinical table: survival and associations.
 
-use super::drawing::{Area, DrawResult, GRAY, INK, PALETTE, words};
-use super::figures::draw;
+use super::drawing::{Area, DrawResult, INK, PALETTE, words};
+use super::figures::{draw, grid};
 use super::page::Page;
 use crate::clinical::{Association, ClusterSurvival, Comparison, Survival};
 use crate::numbers::short;
@@ -186,12 +186,7 @@ fn kaplan_meier(time: &str, clusters: &[&ClusterSurvival]) -> String {
             .x_label_area_size(28)
             .y_label_area_size(78)
             .build_cartesian_2d(0.0..end, 0.0..1.0)?;
-        chart
-            .configure_mesh()
-            .light_line_style(TRANSPARENT)
-            .bold_line_style(GRAY.mix(0.25))
-            .axis_style(INK.mix(0.5))
-            .label_style(words(12))
+        grid(&mut chart)
             .disable_x_mesh()
             .x_labels(0)
             .y_labels(6)

@@ -2,6 +2,7 @@
 
 use super::drawing::{Area, BLUE, DrawResult, GRAY, INK, PALETTE, svg, words};
 use ndarray::Array2;
+use plotters::chart::MeshStyle;
 use plotters::coord::ranged1d::ValueFormatter;
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
@@ -35,7 +36,13 @@ pub(crate) fn lines(first: usize, title: &str, x_name: &str, series: &[Series<'_
             .x_label_area_size(36)
             .y_label_area_size(58)
             .build_cartesian_2d(first as f64..(first + longest - 1) as f64, low..high)?;
-        frame(&mut chart, x_name)?;
+        grid(&mut chart)
+            .x_labels(6)
+            .x_label_formatter(&|x| format!("{x:.0}"))
+            .y_labels(6)
+            .y_label_formatter(&|x| tick(*x))
+            .x_desc(x_name)
+            .draw()?;
         for (index, (name, values)) in series.iter().enumerate() {
             let color = PALETTE[index % PALETTE.len()];
             let points = values.iter().enumerate().map(|(i, &y)| ((i + first) as f64, y));
@@ -70,11 +77,8 @@ pub(crate) fn scatter(
             .x_label_area_size(36)
             .y_label_area_size(50)
             .build_cartesian_2d(x_low..x_high, y_low..y_high)?;
-        chart
-            .configure_mesh()
+        grid(&mut chart)
             .disable_mesh()
-            .axis_style(INK.mix(0.5))
-            .label_style(words(12))
             .x_label_formatter(&|x| tick(*x))
             .y_label_formatter(&|x| tick(*x))
             .x_desc(axes[0])
@@ -203,23 +207,16 @@ pub(super) fn draw(size: (u32, u32), paint: impl FnOnce(&Area<'_>) -> DrawResult
     })
 }
 
-fn frame<'a>(
-    chart: &mut ChartContext<'a, SVGBackend<'a>, Cartesian2d<RangedCoordf64, RangedCoordf64>>,
-    x_name: &str,
-) -> DrawResult {
-    chart
-        .configure_mesh()
-        .light_line_style(TRANSPARENT)
-        .bold_line_style(GRAY.mix(0.25))
-        .axis_style(INK.mix(0.5))
-        .label_style(words(12))
-        .x_labels(6)
-        .x_label_formatter(&|x| format!("{x:.0}"))
-        .y_labels(6)
-        .y_label_formatter(&|x| tick(*x))
-        .x_desc(x_name)
-        .draw()?;
-    Ok(())
+type Numbers = RangedCoordf64;
+
+/// Returns the grid of a chart in the colors and letters of the page.
+pub(super) fn grid<'a, 'b>(
+    chart: &'b mut ChartContext<'a, SVGBackend<'a>, Cartesian2d<Numbers, Numbers>>,
+) -> MeshStyle<'a, 'b, Numbers, Numbers, SVGBackend<'a>> {
+    let mut grid = chart.configure_mesh();
+    grid.light_line_style(TRANSPARENT).bold_line_style(GRAY.mix(0.25));
+    grid.axis_style(INK.mix(0.5)).label_style(words(12));
+    grid
 }
 
 /// Returns the label of a tick; rounding errors below zero become 0.

@@ -26,16 +26,9 @@ impl Drawing {
     /// Adds a rectangle of this color.
     pub(super) fn cell(&mut self, (x, y): (f64, f64), (width, height): (f64, f64), color: &str) {
         let path = self.cells.entry(color.to_owned()).or_default();
+        let [x, y, width, height] = [x, y, width, height].map(short);
         // Writing to a string cannot fail, here and below.
-        let _ = write!(
-            path,
-            "M{} {}h{}v{}h-{}z",
-            short(x),
-            short(y),
-            short(width),
-            short(height),
-            short(width)
-        );
+        let _ = write!(path, "M{x} {y}h{width}v{height}h-{width}z");
     }
 
     /// Adds a smooth, half-transparent band between two heights on the left and two on the right.
@@ -61,13 +54,11 @@ impl Drawing {
             Anchor::Middle => "middle",
             Anchor::End => "end",
         };
+        let ([x, y], text) = ([x, y].map(short), escape(text));
         let _ = writeln!(
             self.above,
-            "<text x=\"{}\" y=\"{}\" text-anchor=\"{anchor}\" font-family=\"sans-serif\" font-size=\"{size}\" \
-             fill=\"currentColor\">{}</text>",
-            short(x),
-            short(y),
-            escape(text)
+            "<text x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\" font-family=\"sans-serif\" font-size=\"{size}\" \
+             fill=\"currentColor\">{text}</text>"
         );
     }
 
@@ -79,10 +70,8 @@ impl Drawing {
              xmlns=\"http://www.w3.org/2000/svg\">\n"
         );
         for (color, path) in &self.cells {
-            let _ = writeln!(
-                svg,
-                "<path d=\"{path}\" fill=\"{color}\" shape-rendering=\"crispEdges\"/>"
-            );
+            let edges = "shape-rendering=\"crispEdges\"";
+            let _ = writeln!(svg, "<path d=\"{path}\" fill=\"{color}\" {edges}/>");
         }
         for (color, path) in &self.bands {
             let _ = writeln!(svg, "<path d=\"{path}\" fill=\"{color}\" fill-opacity=\"0.5\"/>");
