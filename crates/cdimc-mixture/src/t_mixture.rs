@@ -2,7 +2,7 @@
 
 use crate::calibration;
 use crate::choice;
-use crate::coordinates::{self, projection};
+use crate::coordinates::{self, Kind, projection};
 use crate::criterion::SharedNats;
 use crate::fitted::{FittedMixture, MixtureModel, Solution};
 use crate::model::em::Em;
@@ -21,9 +21,11 @@ use cdimc_data::{MultiView, Seed};
 use rand::seq::index::sample;
 
 /// Operations of the search per number read in an iteration.
-const SEARCH_OPERATIONS: f64 = 12_000.0;
+const SEARCH_OPERATIONS: f64 = 2_000.0;
 /// Operations of EM on all samples per number read in an iteration.
 const EM_OPERATIONS: f64 = 200.0;
+/// Operations per entry and coordinate of the decomposition of a sparse table.
+const SPARSE_OPERATIONS: f64 = 500.0;
 /// Smallest value of `search-samples`.
 const MIN_SEARCH_SAMPLES: usize = 100;
 /// Largest value of `degrees-of-freedom`; beyond it, distances are lost in rounding.
@@ -207,14 +209,17 @@ impl Clusterer for TMixture {
         let (n, k) = (data.n_samples() as f64, n_clusters as f64);
         let searched = n.min(self.search_samples as f64);
         let (mut decomposed, mut coordinates, mut iteration) = (0.0_f64, 0.0, 0.0);
-        let mut values = 0.0;
+        let (mut values, mut decompositions) = (0.0, 0.0);
         for v in 0..data.n_views() {
             let (observed, d) = (data.mask().n_observed(v) as f64, data.width(v) as f64);
             let q = d.min(self.dimensions as f64);
             let sparse = data.matrix(v).sparse();
-            let read = sparse.map_or(n * d, |sparse| 1.5 * sparse.n_entries() as f64);
-            values += read;
-            decomposed = decomposed.max(projection::numbers_held(observed * searched / n, d, q));
+            let entries = sparse.map(|sparse| sparse.n_entries() as f64);
+            values += entries.map_or(n * d, |entries| 1.5 * entries);
+            let rows = observed * searched / n;
+            let dense = rows * d * d.min(rows);
+            decompositions += entries.map_or(dense, |entries| SPARSE_OPERATIONS * entries * q);
+            decomposed = decomposed.max(projection::numbers_held(rows, d, q));
             coordinates += observed * q + k * q * q;
             iteration += observed * k * (q * q + q);
         }
@@ -226,7 +231,8 @@ impl Clusterer for TMixture {
         let held = 6.0 * coordinates + 3.0 * k * columns + (self.n_refined() as f64 + 3.0) * n * k;
         Some(Cost {
             bytes: 8.0 * (copied + held.max(coordinates + decomposed)),
-            operations: iteration * (SEARCH_OPERATIONS * searched / n + EM_OPERATIONS),
+            operations: Kind::ALL.len() as f64 * decompositions
+                + iteration * (SEARCH_OPERATIONS * searched / n + EM_OPERATIONS),
         })
     }
 }

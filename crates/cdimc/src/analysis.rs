@@ -16,7 +16,7 @@ use rand::seq::SliceRandom;
 use serde_json::Value;
 
 /// Largest forecast of a fit, in seconds on one thread, for which the fit is repeated to test its clusters.
-const QUICK_SECONDS: f64 = 4.0;
+const QUICK_SECONDS: f64 = 0.75;
 /// Largest number of values for which the fit of a method without a forecast is repeated.
 const QUICK_VALUES: usize = 1_000_000;
 /// Number of subsamples for the stability of a quick mixture.

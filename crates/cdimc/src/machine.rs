@@ -6,7 +6,7 @@ use cdimc_data::MultiView;
 /// Operations per second and thread of dense products on an ordinary processor.
 const SPEED: f64 = 2e10;
 /// Forecast time of a fit, in seconds, above which a message precedes it.
-const LONG: f64 = 120.0;
+const LONG: f64 = 10.0;
 
 /// Returns `requested`, or with a warning the smaller number of threads that this machine runs at once.
 pub fn threads(requested: usize) -> usize {
@@ -62,7 +62,9 @@ pub fn seconds_of(method: &dyn Clusterer, data: &MultiView, n_clusters: usize) -
 }
 
 fn duration(seconds: f64) -> String {
-    if seconds < 5400.0 {
+    if seconds < 90.0 {
+        format!("{seconds:.0} seconds")
+    } else if seconds < 5400.0 {
         format!("{:.0} minutes", seconds / 60.0)
     } else {
         format!("{:.1} hours", seconds / 3600.0)
