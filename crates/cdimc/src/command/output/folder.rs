@@ -252,20 +252,16 @@ impl OutputFolder {
         let Some(run) = EarlierRun::of(target) else {
             bail!("{shown}: the folder holds files that are not cdimc's; choose another");
         };
-        if !overwrite && run.is_interrupted {
-            bail!(
-                "{shown}: holds an interrupted run: go on with `cdimc cluster --resume {shown}`, choose \
-                 another folder or give --force"
-            );
-        }
-        if !overwrite && self.waits() {
-            bail!(
-                "{shown}: holds an earlier run, and an interrupted one is to take its place: go on with `cdimc \
-                 cluster --resume {shown}`, choose another folder or give --force"
-            );
-        }
         if !overwrite {
-            bail!("{shown}: holds an earlier run; choose another folder or give --force");
+            let held = match (run.is_interrupted, self.waits()) {
+                (true, _) => "an interrupted run",
+                (_, true) => "an earlier run, and an interrupted one is to take its place",
+                _ => bail!("{shown}: holds an earlier run; choose another folder or give --force"),
+            };
+            bail!(
+                "{shown}: holds {held}: go on with `cdimc cluster --resume {shown}`, choose another folder or give \
+                 --force"
+            );
         }
         let inside = |input: &&PathBuf| input.canonicalize().is_ok_and(|i| i.starts_with(target));
         if let Some(input) = self.inputs.iter().find(inside) {
