@@ -211,9 +211,9 @@ impl<'a> Analysis<'a> {
         let stability = 0.1 * self.n_subsamples(n_clusters) as f64;
         vec![
             (NumberSearch::STAGE, 0.2 * n_numbers as f64),
-            ("coordinates", 0.7),
+            ("coordinates", 0.6),
             ("starts", 0.1),
-            ("refinement", 0.2),
+            ("refinement", 0.3),
             ("stability", stability),
             ("other views", if self.tests_markers { 0.4 } else { 0.0 }),
         ]
