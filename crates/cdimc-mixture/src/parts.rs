@@ -357,8 +357,7 @@ mod tests {
         let (model, n_passes) = run(begun, &parts_of(&data, &[700, 1, 400, 399]));
         let model = model.completed(&searched, Seed::new(3)).unwrap();
         assert!(n_passes > 2, "{n_passes}");
-        let found = model.predict_from(&data, &VIEWS).unwrap().labels;
-        assert!(cdimc_metrics::ari(&labels, &found).unwrap() > 1.0 - 1e-12);
+        assert_eq!(model.predict_from(&data, &VIEWS).unwrap().labels, labels);
         assert_eq!(model.findings.n_samples, 1500);
         assert!(model.findings.shared_information.unwrap() > 0.0);
     }

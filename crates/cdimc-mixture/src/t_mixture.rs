@@ -62,9 +62,10 @@ impl TMixture {
         search.refine(&mut state, &progress)?;
         let found = state.into_optima();
         let refined = found.iter().map(|f| (f.fit.log_likelihood, f.shared)).collect();
-        let Some(Optimum { mut fit, shared }) = search::best(found) else {
+        let Some(Optimum { fit, shared }) = search::best(found) else {
             unreachable!("`check` requires a start")
         };
+        let mut fit = fit.by_size();
         let (projections, evidence) = (choice.projections, choice.evidence);
         let solution = |observations, fit| Solution {
             projections: projections.clone(),
@@ -78,7 +79,7 @@ impl TMixture {
         if choice.observations.n_samples == data.n_samples() {
             let back = starts::places(&choice.order);
             fit.responsibilities = fit.responsibilities.select(&back);
-            return Ok(solution(choice.observations.select(&back), fit.by_size()));
+            return Ok(solution(choice.observations.select(&back), fit));
         }
         drop(part);
         let all = coordinates::observe(data, &projections);
@@ -87,7 +88,7 @@ impl TMixture {
         let (_, moments) = expectation(&all, &fit.mixture, &mut responsibilities);
         drop(responsibilities);
         let fit = Em::new(&all, &prior, &watch).run(moments)?;
-        Ok(solution(all, fit.by_size()))
+        Ok(solution(all, fit))
     }
 
     /// Returns the exponent that calibrates the responsibilities, and the limits of the sets of clusters.
