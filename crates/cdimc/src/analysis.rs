@@ -200,6 +200,7 @@ impl<'a> Analysis<'a> {
 
     /// Returns the stages of a run of the mixture in order, with their typical time as a share of the fit; none for other
     /// methods.
+    #[cfg(feature = "command")]
     pub(crate) fn stages(&self) -> Vec<(&'static str, f64)> {
         if self.clusterer().name() != TMixture::NAME {
             return Vec::new();
