@@ -370,6 +370,17 @@ mod tests {
     }
 
     #[test]
+    fn clusters_are_numbered_by_size() {
+        let mut rng = Seed::new(1).rng();
+        let mut position =
+            |i: usize| 20.0 * f64::from(u8::from(i >= 20) + u8::from(i >= 60)) + rng.r#gen::<f64>();
+        let view = Array2::from_shape_fn((140, 3), |(i, _)| position(i));
+        let data = MultiView::from_nan_rows(vec![view]).unwrap();
+        let labels = quick().cluster(&data, 3, Seed::new(1)).unwrap().labels;
+        assert_eq!(labels, [vec![2; 20], vec![1; 40], vec![0; 80]].concat());
+    }
+
+    #[test]
     fn one_view_is_enough_to_predict_and_all_are_imputed() {
         let dataset = dataset(400);
         let data = incomplete(&dataset);
