@@ -5,10 +5,9 @@ use crate::coordinates::{self, Kind, Width, projection::Projection};
 use crate::criterion::shared_information_under;
 use crate::model::Prior;
 use crate::model::em::Em;
-use crate::model::passes::expectation;
+use crate::model::passes::moments_of;
 use crate::observations::Observations;
 use crate::pilot::Views;
-use crate::responsibilities::Responsibilities;
 use crate::search::{self, Search};
 use crate::settings::TMixture;
 use crate::watch::Watch;
@@ -147,8 +146,7 @@ impl ClusterNumberSearch {
         // Fits of splits begin at the fit of all samples; ten of them cost less than one search.
         let of_split = |(seen, held_out): &(Vec<usize>, Vec<usize>)| {
             let part = observations.select(seen);
-            let mut memberships = Responsibilities::zeros(part.n_samples, n_clusters);
-            let (_, begin) = expectation(&part, &found.fit.mixture, &mut memberships);
+            let begin = moments_of(&part, &found.fit.responsibilities.select(seen));
             let watch = Watch::new(&progress, "held out", SPLITS, part.n_samples);
             let fit = Em::new(&part, prior, &watch).run(begin)?;
             let held_out = observations.select(held_out);
