@@ -308,7 +308,7 @@ def patients(tables, scratch):
         end = svg.index(">") + 1
         # Pictures of a page have no background of their own, and would be black on black there.
         (HERE / f"patients-{name}.svg").write_text(svg[:end] + '<rect width="100%" height="100%" fill="#fff"/>' + svg[end:])
-    options = ["--headless=new", "--no-sandbox", "--hide-scrollbars", "--window-size=1000,620"]
+    options = ["--headless=new", "--no-sandbox", "--hide-scrollbars", "--window-size=1000,700"]
     subprocess.run(["chromium", *options, f"--screenshot={HERE / 'patients-report.png'}", (folder / "report.html").as_uri()], check=True)
 
 
