@@ -57,13 +57,9 @@ impl Responsibilities {
     /// Returns the responsibilities of the clusters of `order`.
     pub(crate) fn of_clusters(&self, order: &[usize]) -> Self {
         let blocks = self.values.chunks_exact(self.n_clusters * BLOCK);
-        let of_block = |block: &'_ [f64]| {
-            order
-                .iter()
-                .flat_map(|&c| block[c * BLOCK..(c + 1) * BLOCK].to_vec())
-                .collect::<Vec<_>>()
-        };
-        Self { values: blocks.flat_map(of_block).collect(), ..*self }
+        let values = blocks
+            .flat_map(|block| order.iter().flat_map(move |&c| &block[c * BLOCK..(c + 1) * BLOCK]));
+        Self { values: values.copied().collect(), ..*self }
     }
 
     /// Returns the most probable cluster of every sample; on a tie, the first.
