@@ -23,7 +23,7 @@ const SPLITS: usize = 10;
 /// Share of the samples that is fitted in a split, as a ratio.
 const FITTED_SHARE: (usize, usize) = (2, 3);
 /// Maximum number of starts and of refined starts on all samples.
-const EFFORT: (usize, usize) = (6, 2);
+const EFFORT: (usize, usize) = (6, 1);
 
 /// Held-out shared information for one number of clusters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
