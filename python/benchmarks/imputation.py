@@ -1,6 +1,6 @@
 """Measures the error of filled-in rows: ``TMixture``, ``CDIMCNet``, nearest neighbors and column means.
 
-    python imputation.py handwritten 0.3 [seed] [--no-network]
+    python imputation.py handwritten 0.3 [seed [--no-network]]
 
 In addition to the missing rows, a tenth of every view's measured rows is hidden before the fits, from samples that keep another view. Errors are
 root mean squares over these rows, in standard deviations of the columns; column means have 1.
