@@ -89,7 +89,7 @@ impl Drop for OutputFile {
     fn drop(&mut self) {
         if let Writing::Beside { workplace, .. } = &self.to {
             // `drop` cannot report errors.
-            let _ = std::fs::remove_dir_all(&workplace.path);
+            let _ = workplace.remove(&[NEW]);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! A folder of output.
 
 use super::earlier_run::{EarlierRun, sealed_record};
-use super::lock::Workplace;
+use super::lock::{Workplace, remove_part};
 use super::{RUN_FILE, check_name, parent_of};
 use anyhow::{Context, bail};
 use serde::Serialize;
@@ -18,6 +18,7 @@ const WHOLE: &str = "whole";
 const NEXT: &str = "next";
 const LAST: &str = "last";
 const EARLIER: &str = "earlier";
+const PARTS: [&str; 5] = [NEW, WHOLE, NEXT, LAST, EARLIER];
 
 /// A folder under construction, locked against other runs.
 ///
@@ -47,7 +48,7 @@ impl OutputFolder {
     ) -> anyhow::Result<Self> {
         let shown = target.display().to_string();
         let target = resolve(target)?;
-        let held = Workplace::hold(&target, &[NEW, WHOLE, NEXT, LAST, EARLIER]);
+        let held = Workplace::hold(&target, &PARTS);
         let Some(workplace) = held.with_context(|| format!("{shown}: cannot write here"))? else {
             bail!("{shown}: another run is writing there");
         };
@@ -91,7 +92,8 @@ impl OutputFolder {
         record: &impl Serialize,
         file: Option<(&str, &[u8])>,
     ) -> anyhow::Result<()> {
-        let make = || remove(&self.part(NEXT)).and_then(|()| std::fs::create_dir(self.part(NEXT)));
+        let make =
+            || remove_part(&self.part(NEXT)).and_then(|()| std::fs::create_dir(self.part(NEXT)));
         make().with_context(|| format!("{}: cannot write here", self.shown))?;
         if let Some((name, bytes)) = file {
             self.write_in(NEXT, name, iter::once(Ok(bytes)))?;
@@ -105,7 +107,7 @@ impl OutputFolder {
     pub(crate) fn forget(&self) {
         if self.has_kept.load(Ordering::Relaxed) {
             // The next run handles what remains.
-            let _ = remove(&self.part(WHOLE));
+            let _ = remove_part(&self.part(WHOLE));
         }
     }
 
@@ -167,12 +169,12 @@ impl OutputFolder {
         let (whole, last) = (self.part(WHOLE), self.part(LAST));
         let put = || -> io::Result<()> {
             sync_folder(&self.part(part))?;
-            remove(&last)?;
+            remove_part(&last)?;
             if whole.exists() {
                 std::fs::rename(&whole, &last)?;
             }
             std::fs::rename(self.part(part), &whole)?;
-            remove(&last)
+            remove_part(&last)
         };
         put().with_context(|| format!("{}: cannot write here", self.shown))
     }
@@ -225,7 +227,7 @@ impl OutputFolder {
         } else if self.part(EARLIER).exists() && !self.target.exists() {
             std::fs::rename(self.part(EARLIER), &self.target)?;
         }
-        [NEW, NEXT, LAST, EARLIER].iter().try_for_each(|left| remove(&self.part(left)))?;
+        [NEW, NEXT, LAST, EARLIER].iter().try_for_each(|left| remove_part(&self.part(left)))?;
         Ok(())
     }
 
@@ -282,18 +284,10 @@ impl Drop for OutputFolder {
     fn drop(&mut self) {
         // `drop` cannot report errors; the next run handles what remains.
         if self.part(WHOLE).exists() {
-            let _ = remove(&self.part(NEW));
+            let _ = remove_part(&self.part(NEW));
         } else {
-            let _ = remove(&self.workplace.path);
+            let _ = self.workplace.remove(&PARTS);
         }
-    }
-}
-
-/// Removes a folder, if it exists.
-fn remove(folder: &Path) -> io::Result<()> {
-    match std::fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
     }
 }
 

@@ -1,8 +1,8 @@
 //! A folder in which output is built, locked by one run at a time.
 
 use super::earlier_run::EarlierRun;
-use super::parent_of;
-use std::fs::{File, OpenOptions, TryLockError};
+use super::{RUN_FILE, parent_of};
+use std::fs::{DirEntry, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
@@ -56,6 +56,12 @@ impl Workplace {
         (&self.lock).write_all(format!("\n{name}\n").as_bytes())
     }
 
+    /// Removes the workplace: its `parts` first, since without the lock they are not recognized.
+    pub(super) fn remove(&self, parts: &[&str]) -> io::Result<()> {
+        parts.iter().try_for_each(|part| remove_part(&self.path.join(part)))?;
+        std::fs::remove_dir_all(&self.path)
+    }
+
     fn has_begun(&self, name: &str) -> io::Result<bool> {
         let (mut lock, mut names) = (&self.lock, String::new());
         lock.rewind()?;
@@ -89,6 +95,22 @@ impl Workplace {
         }
         Ok(())
     }
+}
+
+/// Removes a part, if it exists: its record last, by which the next run recognizes what a killed removal left.
+pub(super) fn remove_part(part: &Path) -> io::Result<()> {
+    let kind = match std::fs::symlink_metadata(part) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        metadata => metadata?.file_type(),
+    };
+    if !kind.is_dir() {
+        return std::fs::remove_file(part);
+    }
+    let entries: Vec<DirEntry> = std::fs::read_dir(part)?.collect::<io::Result<_>>()?;
+    for entry in entries.iter().filter(|entry| entry.file_name() != RUN_FILE) {
+        std::fs::remove_file(entry.path())?;
+    }
+    std::fs::remove_dir_all(part)
 }
 
 /// Checks that a workplace contains only a lock and, beside it, parts.
@@ -145,4 +167,27 @@ fn is_at(file: &File, path: &Path) -> io::Result<bool> {
 #[cfg(not(unix))]
 fn is_at(_: &File, _: &Path) -> io::Result<bool> {
     Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_record_of_a_part_and_the_lock_of_a_workplace_are_removed_last() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("out");
+        let workplace = Workplace::hold(&target, &["new"]).unwrap().unwrap();
+        let part = workplace.path.join("new");
+        // A folder inside a part stops its removal.
+        for name in ["a", "z"] {
+            std::fs::create_dir_all(part.join(name)).unwrap();
+            std::fs::write(part.join(RUN_FILE), "").unwrap();
+            assert!(workplace.remove(&["new"]).is_err());
+            assert!(part.join(RUN_FILE).exists() && workplace.path.join(LOCK).exists());
+            std::fs::remove_dir(part.join(name)).unwrap();
+        }
+        workplace.remove(&["new"]).unwrap();
+        assert!(!workplace.path.exists());
+    }
 }
