@@ -235,7 +235,7 @@ def test_tables_are_checked_as_in_the_command(frames, quick):
     coded.iloc[::7, :4] = -999
     warned("-999 is clustered on as a measurement.* replace it with NaN$", table0=coded)
     summaries = first.agg(["mean", "std"]).set_axis(["Mean", "SD"])
-    warned(r"`Mean`, `SD` would be clustered as samples.* leave them out: frame\[~frame.index.str.contains", table0=pd.concat([first, summaries]))
+    warned(r"count as samples: `Mean`, `SD`; leave them out: frame\[~frame.index.str.contains", table0=pd.concat([first, summaries]))
     warned("`Unnamed: 0` numbers them; leave it out$", table0=first.assign(**{"Unnamed: 0": range(len(first))}))
     warned("named by dates, which spreadsheets make .*: `2-Sep`", table0=first.rename(columns={"v0f3": "2-Sep"}))
     upper = first.rename(index=lambda name: name.upper() if name[-1] == "1" else name)

@@ -194,7 +194,7 @@ impl Model {
             samples: joined.ids,
             unobserved: joined.unobserved,
             filled: filled(joined.filled),
-            data_warnings: joined.warnings.iter().map(|text| advice(text)).collect(),
+            data_warnings: joined.remarks().map(|text| advice(text)).collect(),
             views: views.into_iter().map(|view| view.into_pyarray(py).unbind()).collect(),
         })
     }
@@ -223,7 +223,7 @@ impl Prediction {
             samples: joined.ids,
             unobserved: joined.unobserved,
             filled: filled(joined.filled),
-            data_warnings: joined.warnings.iter().map(|text| advice(text)).collect(),
+            data_warnings: joined.remarks().map(|text| advice(text)).collect(),
             columns: columns(py, table)?,
             probabilities: found.probabilities.map(|p| p.into_pyarray(py).unbind()),
             embedding: found.embedding.map(|h| h.into_pyarray(py).unbind()),

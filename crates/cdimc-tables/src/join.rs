@@ -24,8 +24,18 @@ pub struct Joined {
     pub labels: Option<Vec<String>>,
     /// Columns whose single missing cells were filled with the column's mean.
     pub filled: Vec<FilledColumn>,
-    /// Findings: ids that hardly agree, codes for "not measured", row numbers, rows that are not samples.
+    /// Reasons to doubt clusters of these samples: ids that hardly agree, codes for "not measured", row numbers, rows that
+    /// are not samples.
     pub warnings: Vec<String>,
+    /// What was done beside that: columns left out, rows joined by their number.
+    pub notes: Vec<String>,
+}
+
+impl Joined {
+    /// Returns the warnings, then the notes.
+    pub fn remarks(&self) -> impl Iterator<Item = &String> {
+        self.warnings.iter().chain(&self.notes)
+    }
 }
 
 /// A column with missing cells in rows that have other values.
@@ -71,7 +81,7 @@ pub fn join(tables: Vec<Table>, strict: bool) -> Result<Joined, JoinError> {
     check_ids_overlap(&tables)?;
     tables.iter().try_for_each(check_measured)?;
     let mut tables = tables;
-    let left_out: Vec<String> = tables.iter_mut().filter_map(leave_out_empty_columns).collect();
+    let notes: Vec<String> = tables.iter_mut().filter_map(leave_out_empty_columns).collect();
     tables.iter().try_for_each(check_varies)?;
     let id = match forgotten_id(&tables) {
         Some((true, message)) => return Err(message.into()),
@@ -79,14 +89,15 @@ pub fn join(tables: Vec<Table>, strict: bool) -> Result<Joined, JoinError> {
     };
     let mut warnings = overlap::warnings(&tables);
     warnings.extend(id);
-    warnings.extend(left_out);
     warnings.extend(checks::warnings(&tables));
     let joined = assemble(tables, |view, column| column_mean(&view.values, column), strict)?;
-    Ok(Joined { warnings, ..joined })
+    warnings.extend(checks::common_columns(&joined.data, &joined.names, &joined.features));
+    Ok(Joined { warnings, notes, ..joined })
 }
 
-/// Joins new samples of a trained model. Unlike [`join`], it accepts few, unshared or equal samples. A single missing
-/// cell takes the training mean `means[view][column]`, and a view without any value is left out if there is another.
+/// Joins new samples of a trained model. Unlike [`join`], it accepts few, unshared or equal samples, and warns only of
+/// ids that would agree if they were written alike, and of rows that are no samples. A single missing cell takes the
+/// training mean `means[view][column]`, and a view without any value is left out if there is another.
 ///
 /// # Errors
 /// Same as [`join`].
@@ -96,7 +107,9 @@ pub fn join_new(tables: Vec<Table>, strict: bool, means: &[&[f64]]) -> Result<Jo
         let view = names.iter().position(|name| *name == table.name)?;
         means.get(view)?.get(column).copied()
     };
-    assemble(tables, mean, strict)
+    let warnings = overlap::spelled_otherwise(&tables);
+    let warnings = [warnings, checks::rows_that_are_no_samples(&tables)].concat();
+    Ok(Joined { warnings, ..assemble(tables, mean, strict)? })
 }
 
 fn assemble(
@@ -161,6 +174,7 @@ fn assemble(
         labels,
         filled,
         warnings: Vec::new(),
+        notes: Vec::new(),
     })
 }
 
@@ -197,7 +211,7 @@ fn check_ids_overlap(tables: &[Table]) -> Result<(), JoinError> {
     Ok(())
 }
 
-/// Leaves out columns without a value in any observed row and returns a warning that names them.
+/// Leaves out columns without a value in any observed row and returns a line that names them.
 fn leave_out_empty_columns(table: &mut Table) -> Option<String> {
     let n_observed = n_observed(table);
     let gaps = table.values.missing_cells();
@@ -392,14 +406,14 @@ mod tests {
     }
 
     #[test]
-    fn columns_without_any_value_are_left_out_with_a_warning() {
+    fn columns_without_any_value_are_left_out_with_a_note() {
         let gap = f64::NAN;
         let a = table("a", None, array![[1.0, gap, 5.0, gap], [2.0, gap, gap, gap], [gap; 4]]);
         let b = table("b", None, array![[1.0], [2.0], [4.0]]);
         let joined = join(vec![a, b], false).unwrap();
         assert_eq!(joined.features[0], ["f0", "f2"]);
         assert_eq!(
-            joined.warnings,
+            joined.notes,
             ["a.csv: 2 of 4 columns have no value and are left out: `f1`, `f3`"]
         );
     }

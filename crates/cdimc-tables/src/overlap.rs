@@ -29,6 +29,13 @@ pub(crate) fn warnings(tables: &[Table]) -> Vec<String> {
     lines.into_iter().map(|(_, line)| line).collect()
 }
 
+/// Returns a line for each table whose ids would agree with the others if they were written like them.
+pub(crate) fn spelled_otherwise(tables: &[Table]) -> Vec<String> {
+    let overlaps = (0..tables.len()).filter_map(|t| IdOverlap::of(tables, t));
+    let lines = overlaps.filter_map(|overlap| overlap.warning());
+    lines.filter_map(|(has_advice, line)| has_advice.then_some(line)).collect()
+}
+
 /// Returns example ids of all tables and advice, for tables that share no id.
 pub(crate) fn describe_disjoint_ids(tables: &[Table]) -> String {
     let examples: Vec<String> = tables

@@ -45,8 +45,8 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Weighs the warnings, stability, confidence and markers of an analysis.
-    pub fn of(outcome: &Outcome, markers: &Markers) -> Self {
+    /// Weighs the warnings, stability, confidence and markers of an analysis, and the warnings about its data.
+    pub fn of(outcome: &Outcome, markers: &Markers, of_data: &[String]) -> Self {
         let faults = || outcome.warnings.iter().filter(|warning| warning.sign.is_fault());
         let is_warned = |sign: Sign| faults().any(|warning| warning.sign == sign);
         let mut doubts = Vec::new();
@@ -75,7 +75,7 @@ impl Verdict {
                 "No column describes a cluster reliably: none has a q of at most {LARGEST_Q}."
             ));
         }
-        let n_reasons = faults().count() + doubts.len();
+        let n_reasons = of_data.len() + faults().count() + doubts.len();
         let all_dissolved = !jaccard.is_empty() && jaccard.iter().all(|&x| x < DISSOLVED);
         let nothing_supports =
             is_warned(Sign::NoSupport) && no_marker && 2 * stable < jaccard.len();

@@ -2,6 +2,7 @@
 
 mod cell_styles;
 mod codes;
+mod copies;
 mod forgotten_id;
 mod no_samples;
 mod repeats;
@@ -9,7 +10,9 @@ mod repeats;
 #[cfg(feature = "files")]
 pub(crate) use cell_styles::CellStyles;
 pub use cell_styles::text_among_numbers;
+pub(crate) use copies::warnings as common_columns;
 pub(crate) use forgotten_id::forgotten_id;
+pub(crate) use no_samples::warnings as rows_that_are_no_samples;
 pub use repeats::advice_on_repeats;
 
 use crate::Table;
@@ -27,7 +30,7 @@ pub(crate) fn warnings(tables: &[Table]) -> Vec<String> {
             [cell_styles::lost_thousands(table), row_numbers(table), dates_for_names(table)];
         codes::warnings(tables, t).into_iter().chain(others.into_iter().flatten())
     };
-    (0..tables.len()).flat_map(of_table).chain(no_samples::warnings(tables)).collect()
+    (0..tables.len()).flat_map(of_table).chain(rows_that_are_no_samples(tables)).collect()
 }
 
 /// Finds columns that count the rows from 0 or 1. A column with a typical name counts even if rows were removed: it

@@ -13,7 +13,7 @@ const SUMMARIES: &str = "mean average avg median sd std stdev stddev standarddev
 /// Returns a warning for rows that look like no samples. Such a row has no number in its name while most rows have one.
 /// It is also named as a summary, or its mean, mean size or share of whole numbers is outside the range of the numbered
 /// rows by half that range, in every table that has it.
-pub(super) fn warnings(tables: &[Table]) -> Vec<String> {
+pub(crate) fn warnings(tables: &[Table]) -> Vec<String> {
     let odd: Vec<HashMap<&str, bool>> = tables.iter().map(odd_rows).collect();
     let has = |table: &Table, id: &str| table.ids.iter().flatten().any(|other| other == id);
     let is_alone = |id: &str| tables.iter().filter(|table| has(table, id)).count() == 1;
@@ -33,7 +33,7 @@ pub(super) fn warnings(tables: &[Table]) -> Vec<String> {
             let pattern: Vec<String> = names.iter().map(|name| escaped(name)).collect();
             (!names.is_empty()).then(|| {
                 format!(
-                    "{}: {} would be clustered as samples, but {what}: leave them out with --drop-samples '^({})$'",
+                    "{}: rows that {what} count as samples: {}; leave them out with --drop-samples '^({})$'",
                     table.path.display(),
                     listed(names),
                     pattern.join("|")
@@ -44,7 +44,7 @@ pub(super) fn warnings(tables: &[Table]) -> Vec<String> {
             (summaries, "are named like summaries of the others"),
             (
                 rest,
-                "differ from the samples in names and values, like columns that annotate features",
+                "differ from the samples in names and values, like columns that annotate features,",
             ),
         ];
         found.into_iter().filter_map(line).collect::<Vec<String>>()
@@ -125,13 +125,14 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert!(
             found[0].starts_with(
-                "a.csv: `Start`, `Gene.Length`, `log2FoldChange` would be clustered as samples"
+                "a.csv: rows that differ from the samples in names and values, like columns that annotate features, count as \
+                 samples: `Start`, `Gene.Length`, `log2FoldChange`; leave"
             ) && found[0].ends_with("--drop-samples '^(Start|Gene\\.Length|log2FoldChange)$'"),
             "{found:?}"
         );
         let beside = |i: usize| if i == 0 { 1e6 } else { 1.7 };
         assert!(
-            lines(&["Start", "GC"], beside)[0].contains("`Start`, `GC` would"),
+            lines(&["Start", "GC"], beside)[0].contains("samples: `Start`, `GC`;"),
             "both in one file"
         );
         let found = lines(&["Mean", "SD"], |_| 1.6);

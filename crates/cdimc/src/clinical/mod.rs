@@ -147,7 +147,7 @@ impl Clinical {
 
     /// Leaves out the columns that were clustered on: their p values would be small for any clusters. Such a column has
     /// the name of a column of a view and, in nearly all samples, its value.
-    pub(crate) fn leave_out_clustered(&mut self, samples: &Joined) {
+    pub fn leave_out_clustered(&mut self, samples: &Joined) {
         for (v, (view, features)) in samples.names.iter().zip(&samples.features).enumerate() {
             let place: HashMap<&str, usize> =
                 features.iter().enumerate().map(|(j, name)| (name.as_str(), j)).collect();
@@ -242,6 +242,18 @@ impl Comparison {
         columns that were computed from the views (a published subtype, a signature), and if the number of clusters, the \
         method or the seed was chosen for its p value. q corrects p for all tests of this table (Benjamini and Hochberg). \
         Check with cdimc predict whether the groups also differ in other patients.";
+
+    /// Returns a line about the columns that were not tested, with the reason of the first.
+    pub(crate) fn untested(&self) -> Option<String> {
+        let reason = |a: &Association| Some((a.column.clone(), a.outcome.as_ref().err()?.clone()));
+        let untested: Vec<(String, String)> = self.associations.iter().filter_map(reason).collect();
+        let (column, reason) = untested.first()?;
+        let (n, of) = (untested.len(), self.associations.len());
+        Some(format!(
+            "{n} of {of} columns of the clinical table were not tested: `{column}` ({reason}){}",
+            if n > 1 { ", and others in the report" } else { "" }
+        ))
+    }
 
     /// Returns header and rows of `associations.csv`.
     pub fn associations_table(&self) -> (Vec<&'static str>, Vec<Vec<String>>) {

@@ -108,9 +108,9 @@ fn pairs(
         bail!("{shown}: {n_columns} columns, an id and a class column are needed");
     }
     let column = |name: Option<&str>, default| name.map_or(Ok(default), |n| words.place(n, path));
-    let (ids, values) = (column(id, 0)?, column(value, n_columns - 1)?);
-    let ids: Vec<String> = words.columns[ids].iter().map(|id| names.of(id).to_owned()).collect();
-    refuse_repeated(&ids, path)?;
+    let (of_ids, values) = (column(id, 0)?, column(value, n_columns - 1)?);
+    let ids: Vec<String> = words.columns[of_ids].iter().map(|id| names.of(id).to_owned()).collect();
+    refuse_repeated(&ids, (path, &words.names[of_ids]))?;
     let known =
         |value: &String| if is_missing_value(value, options) { "" } else { value }.to_owned();
     Ok(ids.into_iter().zip(words.columns[values].iter().map(known)).collect())

@@ -302,11 +302,11 @@ impl Input {
             Some(column) => words.place(column, path)?,
             None => of_all().unwrap_or(0),
         };
-        words.names.remove(place);
+        let column = words.names.remove(place);
         let names = self.sample_names()?;
         let ids = words.columns.remove(place);
         let ids: Vec<String> = ids.iter().map(|id| names.of(id).to_owned()).collect();
-        refuse_repeated(&ids, path)?;
+        refuse_repeated(&ids, (path, &column))?;
         let cells = words.columns.into_iter().map(|mut column| {
             let missing = column.iter_mut().filter(|cell| is_missing_value(cell, &options));
             missing.for_each(String::clear);
@@ -326,7 +326,7 @@ impl Input {
     pub(crate) fn join(&self, tables: Vec<Table>) -> anyhow::Result<Joined> {
         let note = joined_by_number(&tables);
         let mut joined = training_set(tables, self.strict)?;
-        joined.warnings.extend(note);
+        joined.notes.extend(note);
         report_gaps(&joined);
         Ok(joined)
     }
@@ -345,12 +345,16 @@ impl Input {
     }
 }
 
-/// Refuses an id that is in two rows of the table at `path`.
-pub(crate) fn refuse_repeated(ids: &[String], path: &Path) -> anyhow::Result<()> {
+/// Refuses an id that is in two rows of the table at `path`, whose ids are in `column`.
+pub(crate) fn refuse_repeated(ids: &[String], (path, column): (&Path, &str)) -> anyhow::Result<()> {
     let mut rows = HashMap::new();
     for (row, id) in (1..).zip(ids) {
         if let Some(first) = rows.insert(id, row) {
-            bail!("{}: id `{id}` is in row {first} and again in row {row}", path.display());
+            bail!(
+                "{}: id `{id}` of column `{column}` is in row {first} and again in row {row}: each sample needs one row; another column \
+                 of ids is named with --id",
+                path.display()
+            );
         }
     }
     Ok(())
@@ -379,8 +383,8 @@ fn names(lines: &[String]) -> impl Iterator<Item = String> {
 
 /// Logs warnings about ids, and what was done about gaps in the data.
 fn report_gaps(joined: &Joined) {
-    for warning in &joined.warnings {
-        tracing::warn!("{warning}");
+    for remark in joined.remarks() {
+        tracing::warn!("{remark}");
     }
     if !joined.filled.is_empty() {
         let cells: usize = joined.filled.iter().map(|column| column.n_cells).sum();

@@ -55,6 +55,13 @@ impl Predict {
             }
         }
         missing.report();
+        if 2 * counts.unusual > counts.samples {
+            tracing::warn!(
+                "do not use these clusters: {} of {} samples are unlike anything in training; check units, logarithms and scaling",
+                counts.unusual,
+                counts.samples
+            );
+        }
         if !quiet {
             let unusual = match counts.unusual {
                 0 => String::new(),

@@ -156,7 +156,7 @@ impl Report<'_> {
             figures::missing_pattern(&self.joined.names, &report.patterns),
             "Blue: measured. Each row is a group of samples that have the same views.",
         );
-        self.joined.warnings.iter().for_each(|warning| page.paragraph(warning));
+        self.joined.notes.iter().for_each(|note| page.paragraph(note));
         if let Some(filled) = self.filled_cells() {
             page.paragraph(&filled);
         }

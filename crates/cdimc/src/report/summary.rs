@@ -68,7 +68,7 @@ impl Report<'_> {
     }
 
     pub(super) fn verdict(&self) -> Verdict {
-        Verdict::of(self.outcome, self.markers)
+        Verdict::of(self.outcome, self.markers, &self.joined.warnings)
     }
 
     /// Returns one line with size, stability and strongest marker of a cluster.
@@ -179,11 +179,12 @@ impl Report<'_> {
 
     pub(super) fn warnings(&self, page: &mut Page) {
         let doubts = self.verdict().doubts;
-        if self.outcome.warnings.is_empty() && doubts.is_empty() {
+        let of_data = &self.joined.warnings;
+        if self.outcome.warnings.is_empty() && doubts.is_empty() && of_data.is_empty() {
             return;
         }
         page.section("Before you use these clusters");
-        doubts.iter().for_each(|doubt| page.warning(doubt));
+        of_data.iter().chain(&doubts).for_each(|doubt| page.warning(doubt));
         let mut explained: Vec<Sign> = Vec::new();
         let (faults, notes): (Vec<&Warning>, Vec<&Warning>) =
             self.outcome.warnings.iter().partition(|warning| warning.sign.is_fault());

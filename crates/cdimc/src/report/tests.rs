@@ -19,6 +19,7 @@ fn clustered() -> (Joined, Clustering) {
         labels: Some(["u", "u", "u", "w", "w", ""].map(String::from).to_vec()),
         filled: vec![],
         warnings: Vec::new(),
+        notes: Vec::new(),
     };
     let mut clustering = Clustering::from_labels(vec![0, 0, 0, 1, 1, 1]);
     clustering.embedding = Some(view);
@@ -127,6 +128,11 @@ fn a_verdict_counts_every_doubt() {
     assert!(html.contains("only 0 % have probability 0.9 or more."));
     let html = html_of_warned((&[Sign::MissingPattern], 2), "t-mixture", &joined, &clustering);
     assert!(html.contains("Do not use, for the 2 reasons below."));
+    let doubted = Joined { warnings: vec!["a.csv: rows".into()], ..joined.clone() };
+    let html = html_of_warned((&[], 2), "t-mixture", &doubted, &clustering);
+    assert!(html.contains("Use with care, for the 2 reasons below."), "{html}");
+    let place = |text: &str| html.find(text).unwrap();
+    assert!(place("Before you use") < place("a.csv: rows"));
     // Half of the samples are enough, but are named.
     clustering.confidence = Some(vec![0.6, 0.6, 0.95, 0.95, 0.95, 1.0]);
     let html = html_of_warned((&[], 2), "t-mixture", &joined, &clustering);

@@ -88,7 +88,7 @@ fn rows_that_are_no_samples_are_named_and_left_out_by_a_pattern() {
     desk.put("summed.csv", &(text + &means));
     let views = "--view summed.csv --view protein.csv --id id";
     desk.succeeds(&format!("inspect {views}"))
-        .has("`Mean` would be clustered as samples")
+        .has("rows that are named like summaries of the others count as samples: `Mean`;")
         .has("--drop-samples '^(Mean)$'");
     let left = desk.succeeds(&format!("inspect {views} --drop-samples ^(Mean)$"));
     assert!(!left.contains("Mean") && left.contains("summed: 96 rows"), "{left}");

@@ -67,7 +67,7 @@ test_that("tables are checked as by the command", {
   coded <- views$rna
   coded[seq(1, 60, 7), 1:4] <- -999
   warned(coded, "-999 is clustered on as a measurement")
-  warned(rbind(views$rna, Mean = colMeans(views$rna)), "`Mean` would be clustered as samples")
+  warned(rbind(views$rna, Mean = colMeans(views$rna)), "count as samples: `Mean`")
   warned(cbind(views$rna, X = 1:60), "`X` numbers them")
   dates <- views$rna
   colnames(dates)[3] <- "2-Sep"

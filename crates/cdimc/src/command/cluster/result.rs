@@ -92,14 +92,14 @@ impl Run {
             }
         }
         let report = Path::new(output.shown()).join("report.html");
-        let verdict = Verdict::of(outcome, &markers);
+        let verdict = Verdict::of(outcome, &markers, &joined.warnings);
         verdict.doubts.iter().for_each(|doubt| tracing::warn!("{doubt}"));
         terminal.message(&summary(outcome, self.record.n_samples));
         for sentence in verdict.sentences("in the report") {
             terminal.message(&sentence);
         }
-        if self.clinical.as_ref().is_some_and(|clinical| !clinical.notes.is_empty()) {
-            terminal.message("Parts of the clinical table were not used: see the warnings above.");
+        if let Some(line) = comparison.as_ref().and_then(Comparison::untested) {
+            terminal.message(&line);
         }
         self.output.finish(&self.record)?;
         say!("{}", report.display());

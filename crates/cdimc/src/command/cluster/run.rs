@@ -45,7 +45,7 @@ impl Run {
         let (record, joined) = (&mut run.record, &run.joined);
         let unused = record.input.unused();
         unused.iter().for_each(|line| tracing::warn!("{line}"));
-        record.data_warnings = joined.warnings.iter().cloned().chain(unused).collect();
+        record.data_warnings = joined.remarks().cloned().chain(unused).collect();
         record.unobserved.clone_from(&joined.unobserved);
         record.n_samples = run.parts.as_ref().map_or(joined.data.n_samples(), InParts::n_samples);
         record.files = file_records(&record.input, record.clinical.as_ref())?;
@@ -106,7 +106,7 @@ impl Run {
         let (joined, parts) =
             match InParts::read(input, &configured, Seed::new(record.seed), &step)? {
                 Some((parts, searched)) => {
-                    searched.warnings.iter().for_each(|line| tracing::warn!("{line}"));
+                    searched.remarks().for_each(|line| tracing::warn!("{line}"));
                     (searched, Some(parts))
                 }
                 None => (input.read()?, None),

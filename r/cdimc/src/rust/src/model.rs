@@ -102,7 +102,7 @@ fn model_impute(bytes: Raw, views: List, strict: bool, n_threads: i32) -> List {
                 samples = joined.ids,
                 unobserved = joined.unobserved,
                 filled = filled(&joined.filled),
-                data_warnings = joined.warnings.iter().map(text).collect::<Vec<_>>(),
+                data_warnings = joined.remarks().map(text).collect::<Vec<_>>(),
                 views = List::from_values(views.iter().map(matrix))
             )
             .into()

@@ -68,7 +68,7 @@ pub(crate) fn clusters(found: &Clustering, table: SampleTable, samples: &Joined)
         samples = &samples.ids,
         unobserved = &samples.unobserved,
         filled = filled(&samples.filled),
-        data_warnings = samples.warnings.iter().map(text).collect::<Vec<_>>(),
+        data_warnings = samples.remarks().map(text).collect::<Vec<_>>(),
         columns = List::from_pairs(columns),
         missing = List::from_pairs(missing),
         probabilities = or_null(found.probabilities.as_ref().map(matrix)),
