@@ -287,7 +287,7 @@ def table(arguments):
 
 
 def compare(before, after):
-    """Prints the effect of a change on every set: the mean difference over its cells with the standard deviation."""
+    """Prints the mean difference per set, ± standard deviation over its cells, and over all cells, ± its standard error."""
     cells = [{tuple(r[f] for f in FIELDS[:4]): float(r["accuracy"]) for r in read_records(path) if r["status"] == "ok"} for path in (before, after)]
     differences = {}
     for key in cells[0].keys() & cells[1].keys():
@@ -298,7 +298,7 @@ def compare(before, after):
         change = pairs[:, 1] - pairs[:, 0]
         print(f"| {' | '.join(key)} | {pairs[:, 0].mean():.1f} | {pairs[:, 1].mean():.1f} | {change.mean():+.1f} ± {change.std():.1f} | {len(pairs)} |")
     every = np.concatenate([np.diff(pairs).ravel() for pairs in differences.values()])
-    print(f"\nAll {len(every)} cells: {every.mean():+.2f} ± {every.std():.2f}")
+    print(f"\nAll {len(every)} cells: {every.mean():+.2f} ± {every.std() / np.sqrt(len(every)):.2f}")
 
 
 def main():

@@ -127,7 +127,8 @@ class CDIMCNet(MultiViewClusterer):
         Device that computes the training steps.
     restarts : int, default=4
         Number of rounds of whole runs, each from new initial weights. After every round the better half of
-        the values of ``alpha`` remains, by shared information. The authors' code has 1.
+        the values of ``alpha`` remains, by shared information. The defaults make five runs: two, then one
+        per round. The authors' code has 1.
     choice : {"shared-information", "inertia"}, default="shared-information"
         How the first centers and the last round of fine-tuning are chosen.
     pretrain_epochs : int, default=400

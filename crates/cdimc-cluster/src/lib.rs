@@ -54,7 +54,8 @@ pub struct CdimcNet {
     /// Device that computes the training steps.
     pub device: Device,
     /// Number of rounds of whole runs, each from new initial weights. After every round the better half of the values
-    /// of `alpha` remains, by shared information. The authors' code has 1.
+    /// of `alpha` remains, by shared information. The defaults make five runs: two, then one per round. The authors'
+    /// code has 1.
     pub restarts: usize,
     /// How the first centers and the last round of fine-tuning are chosen.
     pub choice: Choice,
