@@ -226,7 +226,7 @@ impl Input {
         }
     }
 
-    /// Returns one line per value or pattern that occurs in no file, once the files are read.
+    /// Returns one line per value, pattern or name of a file that occurs in no file, once the files are read.
     pub(crate) fn unused(&self) -> Vec<String> {
         let missing = self.missing_values.iter().map(|text| ("--missing-value", "value", text));
         let dropped = self.drop_samples.iter().map(|text| ("--drop-samples", "id", text));
@@ -236,7 +236,11 @@ impl Input {
                 "{option} '{text}' has no effect: no {what} in its files matches; check how the files spell it"
             )
         };
-        unused.map(line).collect()
+        let of_no_file = |given: &&String| given.contains('=') && !self.occurred.has(given);
+        let skipped = self.skip_lines.iter().filter(of_no_file);
+        let skipped = skipped
+            .map(|given| format!("--skip-lines {given} has no effect: no such file is read"));
+        unused.map(line).chain(skipped).collect()
     }
 
     /// Returns the files to read: tables, and files beside them that name samples or features.
@@ -249,7 +253,8 @@ impl Input {
     fn lines_above(&self, source: &ViewSource, of_all: bool) -> anyhow::Result<usize> {
         let own = self.skip_lines.iter().find_map(|given| {
             let (file, n) = given.rsplit_once('=')?;
-            is_named(source, file).then_some(n)
+            is_named(source, file).then(|| self.occurred.add(given))?;
+            Some(n)
         });
         let of_all = || self.skip_lines.iter().find(|given| of_all && !given.contains('='));
         own.or_else(|| of_all().map(String::as_str)).map_or(Ok(0), |n| {

@@ -109,6 +109,18 @@ fn say_table(table: &Table) -> anyhow::Result<()> {
              them; for other methods consider logarithms or a scaling"
         );
     }
+    let zeros = |_, observed: Vec<f64>| {
+        let counts = observed.iter().all(|&x| x.is_nan() || (x >= 0.0 && x.fract() == 0.0));
+        let n_zeros = observed.iter().filter(|&&x| x == 0.0).count();
+        (counts && observed.iter().any(|&x| x > 1.0)).then_some(n_zeros)
+    };
+    let of_counts = table.values.map_columns(&rows, zeros);
+    let (n_counts, n_zeros) =
+        of_counts.iter().flatten().fold((0, 0), |(columns, sum), n| (columns + 1, sum + n));
+    if 2 * n_counts > n_features && 2 * n_zeros > n_counts * rows.len() {
+        let share = 100 * n_zeros / (n_counts * rows.len());
+        say!("  counts, {share} % of them zeros: cluster their logarithms, log2(x + 1)");
+    }
     let (mut seen, mut buffer, mut duplicates) = (HashSet::new(), Vec::new(), 0);
     for &i in &rows {
         let row = table.values.row(i, &mut buffer).iter().enumerate();

@@ -94,6 +94,36 @@ fn rows_that_are_no_samples_are_named_and_left_out_by_a_pattern() {
     assert!(!left.contains("Mean") && left.contains("summed: 96 rows"), "{left}");
     desk.succeeds(&format!("inspect {views} --drop-samples ^SD$"))
         .has("--drop-samples '^SD$' has no effect");
+    desk.notes(&format!("cluster {views} -k 4 --method concat -o out")).has("Use with care, for ");
+}
+
+#[test]
+fn new_samples_are_checked_like_those_of_a_fit() {
+    let desk = Desk::new();
+    desk.succeeds(&format!("cluster {VIEWS} -k 4 -o out"));
+    let lower = |_: usize, cells: &mut Vec<String>| cells[0] = cells[0].to_lowercase();
+    edit(&desk, "rna.csv", "upper.csv", &|_, cells| cells[0] = cells[0].to_uppercase());
+    edit(&desk, "protein.csv", "lower.csv", &lower);
+    let predict = "predict --model out/model.safetensors --id id -o new.csv";
+    desk.notes(&format!("{predict} --view rna=upper.csv --view protein=lower.csv"))
+        .has("more would agree if written alike");
+    edit(&desk, "rna.csv", "far.csv", &|_, cells| {
+        cells[1..].iter_mut().for_each(|cell| *cell = "9".into());
+    });
+    desk.notes(&format!("{predict} --force --view rna=far.csv"))
+        .has("do not use these clusters: 96 of 96 samples are unlike anything in training");
+}
+
+#[test]
+fn a_view_given_twice_and_counts_with_many_zeros_are_named() {
+    let desk = Desk::new();
+    desk.succeeds("inspect --view rna.csv --view copy=rna.csv --id id")
+        .has("the views `rna` and `copy` agree by construction");
+    desk.put_rows("counts.csv", "id,a", |i| if i % 3 == 0 { i } else { 0 });
+    desk.succeeds("inspect --view counts.csv --id id")
+        .has("counts, 67 % of them zeros: cluster their logarithms, log2(x + 1)");
+    desk.notes(&format!("cluster {VIEWS} -k 4 --method concat --skip-lines no.csv=3 -o out"))
+        .has("--skip-lines no.csv=3 has no effect: no such file is read");
 }
 
 #[test]

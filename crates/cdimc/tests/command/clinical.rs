@@ -191,7 +191,7 @@ fn a_bad_clinical_table_is_one_line_and_the_rest_is_made() {
     fails("--clinical clinic.csv --survival days", "two columns are needed, TIME,EVENT");
     fails("--survival days,dead", "--clinical");
     desk.put("clinic.csv", &format!("{good}s1,1,1,1,i,,,\n"));
-    fails("--clinical clinic.csv", "id `s1` is in row");
+    fails("--clinical clinic.csv", "id `s1` of column `patient` is in row");
     // Spreadsheets end in empty rows; these are not samples.
     desk.put("clinic.csv", &format!("{good},,,,,,,\n,,,,,,,\n"));
     desk.succeeds(&format!("cluster {VIEWS} -k 4 -q --clinical clinic.csv -o new"));
