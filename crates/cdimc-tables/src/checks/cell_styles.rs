@@ -4,7 +4,6 @@ use super::MIN_ROWS;
 use crate::Table;
 use crate::error::listed_up_to;
 use crate::option_names::line_of_names;
-use std::collections::HashMap;
 
 /// Largest number of texts of a column in a message.
 const MAX_SHOWN_TEXTS: usize = 8;
@@ -14,6 +13,10 @@ const MAX_SHOWN_CHARACTERS: usize = 40;
 const MAX_SHOWN_COLUMNS: usize = 40;
 /// Factor of a group of three digits.
 const THOUSAND: f64 = 1000.0;
+/// Smallest number of groups that are evidence in one column: one in ten measurements with three decimals ends in 0.
+const MIN_GROUPED: usize = 10;
+/// Smallest number of different whole numbers that are evidence in one column.
+const MIN_DIFFERENT: usize = 5;
 
 /// Marks that group digits.
 const SEPARATORS: [char; 9] =
@@ -88,24 +91,81 @@ struct Column {
     has_more: bool,
     /// Whether the first row has a text.
     in_first_row: bool,
-    /// Count of numbers with a group of three digits after each mark, and the sum of the logarithms of their values.
+    /// Whether some number has more or fewer than three digits after the mark, so that the mark does not group.
+    has_decimals: bool,
+    /// Count of numbers with a group of three digits after the mark, and the sum of the logarithms of their values.
     grouped: (usize, f64),
+    /// Count of those that end in 0, and one of them all.
+    n_round: usize,
+    one_grouped: Option<String>,
     /// The same for whole numbers without a mark, except zero.
     plain: (usize, f64),
+    /// The first different ones, with their counts.
+    different: Vec<(String, usize)>,
     /// Whether a whole number of four or more digits has no mark.
     is_ungrouped: bool,
+}
+
+impl Column {
+    /// Records a cell that was read as `value`.
+    fn number(&mut self, text: &str, value: f64) {
+        self.n_numbers += 1;
+        if self.has_decimals || value == 0.0 {
+            return;
+        }
+        let digits = text.strip_prefix(['-', '+', '\u{2212}']).unwrap_or(text).as_bytes();
+        let logarithm = value.abs().ln();
+        if let Some(at) = digits.iter().position(|byte| matches!(byte, b'.' | b',')) {
+            let is_group = |group: &[u8]| group.len() == 3 && group.iter().all(u8::is_ascii_digit);
+            if (1..=3).contains(&at) && digits[0] != b'0' && is_group(&digits[at + 1..]) {
+                self.grouped = (self.grouped.0 + 1, self.grouped.1 + logarithm);
+                self.n_round += usize::from(digits.ends_with(b"0"));
+                self.one_grouped.get_or_insert_with(|| text.to_owned());
+            } else {
+                self.has_decimals = true;
+            }
+        } else if digits.iter().all(u8::is_ascii_digit) {
+            self.is_ungrouped |= digits.len() > 3;
+            self.plain = (self.plain.0 + 1, self.plain.1 + logarithm);
+            let has_room = self.different.len() < MIN_DIFFERENT;
+            match self.different.iter_mut().find(|(one, _)| one == text) {
+                Some((_, n)) => *n += 1,
+                None if has_room => self.different.push((text.to_owned(), 1)),
+                None => {}
+            }
+        }
+    }
+
+    /// Returns whether whole numbers are beside numbers in groups.
+    fn is_mixed(&self) -> bool {
+        !self.has_decimals && !self.is_ungrouped && self.plain.0 > 0 && self.grouped.0 > 0
+    }
+
+    /// Returns whether the point rather groups than marks decimals. If it marks decimals, whole numbers are larger by the
+    /// ratio of the means; if it groups, the others are. The smaller ratio is likelier.
+    fn is_likelier(&self) -> bool {
+        let mean = |(n, sum): (usize, f64)| sum / n as f64;
+        self.is_mixed() && 2.0 * (mean(self.plain) - mean(self.grouped)) > THOUSAND.ln()
+    }
+
+    /// Returns whether groups are rounded no more often than by chance, and no whole number is in so many cells that it
+    /// is a code, such as 999.
+    fn is_measured(&self) -> bool {
+        let is_code = |(_, n): &(String, usize)| 4 * n > self.plain.0;
+        self.grouped.0 >= 5 * self.n_round && !self.different.iter().any(is_code)
+    }
+
+    /// Returns whether the point groups regardless of other columns.
+    fn is_certain(&self) -> bool {
+        let has_many = self.grouped.0 >= MIN_GROUPED && self.different.len() == MIN_DIFFERENT;
+        has_many && self.is_likelier() && self.is_measured()
+    }
 }
 
 /// Statistics of all cells.
 #[derive(Debug, Default)]
 pub(crate) struct CellStyles {
     columns: Vec<Column>,
-    /// Whether some number has more or fewer than three digits after the mark, so that the mark does not group.
-    has_decimals: bool,
-    /// A whole number without a mark, and whether others differ from it.
-    plain: Option<(String, bool)>,
-    /// A number with groups of three digits.
-    grouped: Option<String>,
     /// Row, column and content of the first text.
     first: Option<(usize, usize, String)>,
 }
@@ -117,31 +177,7 @@ impl CellStyles {
 
     /// Records a cell that was read as `value`.
     pub(crate) fn number(&mut self, column: usize, text: &str, value: f64) {
-        let of_column = &mut self.columns[column];
-        of_column.n_numbers += 1;
-        if self.has_decimals || value == 0.0 {
-            return;
-        }
-        let digits = text.strip_prefix(['-', '+', '\u{2212}']).unwrap_or(text).as_bytes();
-        let logarithm = value.abs().ln();
-        if let Some(at) = digits.iter().position(|byte| matches!(byte, b'.' | b',')) {
-            let is_group = |group: &[u8]| group.len() == 3 && group.iter().all(u8::is_ascii_digit);
-            if (1..=3).contains(&at) && digits[0] != b'0' && is_group(&digits[at + 1..]) {
-                of_column.grouped.0 += 1;
-                of_column.grouped.1 += logarithm;
-                self.grouped.get_or_insert_with(|| text.to_owned());
-            } else {
-                self.has_decimals = true;
-            }
-        } else if digits.iter().all(u8::is_ascii_digit) {
-            of_column.is_ungrouped |= digits.len() > 3;
-            of_column.plain.0 += 1;
-            of_column.plain.1 += logarithm;
-            match &mut self.plain {
-                Some((one, differ)) => *differ |= one != text,
-                None => self.plain = Some((text.to_owned(), false)),
-            }
-        }
+        self.columns[column].number(text, value);
     }
 
     /// Records a cell that is not a number; rows count from 1.
@@ -182,7 +218,7 @@ impl CellStyles {
 
     /// Returns a message if points may group thousands.
     fn grouping(&self, names: &[String]) -> Option<String> {
-        let (grouped, plain, columns) = self.grouped(names)?;
+        let (grouped, plain, columns) = self.grouped(names, true)?;
         let mark = if grouped.contains(',') { ',' } else { '.' };
         Some(format!(
             "`{grouped}` would be read as a number below 1000, next to `{plain}`: in {columns} all numbers with `{mark}` \
@@ -191,24 +227,20 @@ impl CellStyles {
         ))
     }
 
-    /// Returns a number in groups, a whole number, and the columns where points may group thousands: whole numbers are
-    /// larger than numbers with three digits after the point.
-    fn grouped(&self, names: &[String]) -> Option<(&str, &str, String)> {
-        let ((plain, true), grouped) = (self.plain.as_ref()?, self.grouped.as_ref()?) else {
-            return None;
-        };
-        let mean = |(n, sum): (usize, f64)| sum / n as f64;
-        // If the point marks decimals, whole numbers are larger by this ratio; if it groups, the others are. The
-        // smaller ratio is likelier.
-        let is_mixed =
-            |column: &Column| column.plain.0 > 0 && column.grouped.0 > 0 && !column.is_ungrouped;
-        let is_likelier = |column: &Column| {
-            is_mixed(column) && 2.0 * (mean(column.plain) - mean(column.grouped)) > THOUSAND.ln()
-        };
-        if self.has_decimals || !self.columns.iter().any(is_likelier) {
-            return None;
-        }
-        Some((grouped, plain, columns_listed(&self.named(names, is_mixed))))
+    /// Returns a number in groups, a whole number, and the columns where points may group thousands. Columns of little
+    /// evidence count only `if_together`, and if no column of the table has other decimals.
+    fn grouped(&self, names: &[String], if_together: bool) -> Option<(&str, &str, String)> {
+        let columns = || self.columns.iter();
+        let mut whole = columns().flat_map(|column| &column.different).map(|(text, _)| text);
+        let first = whole.next()?;
+        let are_all = if_together
+            && !columns().any(|column| column.has_decimals)
+            && columns().any(Column::is_likelier)
+            && whole.any(|text| text != first);
+        let counts = if are_all { Column::is_mixed } else { Column::is_certain };
+        let one = columns().find(|column| counts(column))?;
+        let (plain, _) = one.different.first()?;
+        Some((one.one_grouped.as_deref()?, plain, columns_listed(&self.named(names, counts))))
     }
 
     /// Returns advice if the first row has text in most columns and numbers are below.
@@ -327,31 +359,31 @@ pub fn text_among_numbers(names: &[String], columns: &[Vec<String>]) -> Option<S
 
 /// Finds numbers whose mark of thousands was read as a decimal point: 1.082 next to 478.
 pub(super) fn lost_thousands(table: &Table) -> Option<String> {
-    let has = |holds: fn(f64) -> bool| table.values.find(|_, x| !x.is_nan() && holds(x)).is_some();
-    let has_longer = has(|x| (x * THOUSAND).round() / THOUSAND != x);
-    if has_longer || !has(|x| x.fract() != 0.0) || table.values.nrows() < MIN_ROWS {
+    let rows: Vec<usize> = (0..table.values.nrows()).collect();
+    if rows.len() < MIN_ROWS {
         return None;
     }
-    let mut styles = CellStyles::new(table.features.len());
-    let (mut n_of_three, mut n_shorter, mut buffer) = (0, 0, Vec::new());
-    let mut whole: HashMap<u64, usize> = HashMap::new();
-    for i in 0..table.values.nrows() {
-        for (j, &x) in table.values.row(i, &mut buffer).iter().enumerate() {
-            if x.fract() == 0.0 {
-                *whole.entry(x.to_bits()).or_default() += usize::from(x != 0.0);
-                styles.number(j, &x.to_string(), x);
-            } else if !x.is_nan() {
-                // Numbers lose zeros at their end.
-                let text = format!("{x:.3}");
-                *(if text.ends_with('0') { &mut n_shorter } else { &mut n_of_three }) += 1;
-                styles.number(j, &text, x);
+    let column = |_, values: Vec<f64>| {
+        let mut column = Column::default();
+        // Texts of whole numbers alone would take time and be no evidence.
+        if values.iter().all(|x| x.is_nan() || x.fract() == 0.0) {
+            return column;
+        }
+        for x in values.into_iter().filter(|x| !x.is_nan()) {
+            // Numbers lose zeros at their end.
+            let is_longer = (x * THOUSAND).round() / THOUSAND != x;
+            let is_as_shown = is_longer || x.fract() == 0.0;
+            column.number(&if is_as_shown { x.to_string() } else { format!("{x:.3}") }, x);
+            if column.has_decimals {
+                break;
             }
         }
-    }
-    // One zero in ten is expected, and a value that makes up much of the whole numbers is a code, such as 999.
-    let has_code = whole.values().any(|n| 4 * n > whole.values().sum());
-    let is_likely = n_of_three >= 4 * n_shorter && !has_code;
-    styles.grouped(&table.features).filter(|_| is_likely).map(|(grouped, plain, columns)| {
+        column
+    };
+    let columns = table.values.map_columns(&rows, column);
+    let are_measured = columns.iter().filter(|column| column.is_mixed()).all(Column::is_measured);
+    let styles = CellStyles { columns, first: None };
+    styles.grouped(&table.features, are_measured).map(|(grouped, plain, columns)| {
         format!(
             "{}: {grouped} is clustered on next to {plain}: in {columns} all numbers have three decimals or none, so the \
              decimal point seems to be a mark of thousands: read the file anew with it as such",
@@ -391,6 +423,41 @@ mod tests {
         let rounded =
             |i: usize| [1.23, 45.6, 789.0][i % 3] + (i / 3) as f64 * [0.01, 0.1, 1.0][i % 3];
         assert_eq!(of(rounded), None);
+    }
+
+    #[test]
+    fn thousands_in_one_column_are_reported_beside_columns_of_decimals() {
+        let values = |i: usize| i * 997 % 2903 + 180;
+        let crp = |i: usize| match values(i) {
+            x if x < 1000 => x.to_string(),
+            x => format!("{}.{:03}", x / 1000, x % 1000),
+        };
+        let decimals = |i: usize| format!("{}", values(i) as f64 / 37.0);
+        let text = |of: &dyn Fn(usize) -> String| {
+            let columns = [(0..60).map(of).collect(), (0..60).map(decimals).collect()];
+            text_among_numbers(&["crp".into(), "b".into()], &columns)
+        };
+        let line = text(&crp).unwrap();
+        assert!(line.contains("in column `crp` all numbers with `.` have three"), "{line}");
+        let read = |of: &dyn Fn(usize) -> String| {
+            let number = |i: usize| of(i).parse().unwrap();
+            let ids = (0..60).map(|i| format!("p{i}")).collect();
+            let columns: [(&str, &dyn Fn(usize) -> f64); 2] =
+                [("crp", &number), ("b", &|i| decimals(i).parse().unwrap())];
+            lost_thousands(&table("a", Some(ids), &columns))
+        };
+        assert!(read(&crp).unwrap().contains("in column `crp` all numbers have three decimals"));
+        let measured: [&dyn Fn(usize) -> String; 6] = [
+            &|i| format!("{:.3}", values(i) as f64 / 700.0),
+            &|i| format!("{}", values(i) as f64 / 1000.0),
+            &|i| if i % 4 == 0 { "2.5".into() } else { crp(i) },
+            &|i| if i == 7 { "0.412".into() } else { crp(i) },
+            &|i| if i == 7 { "4120".into() } else { crp(i) },
+            &|i| if i % 3 == 0 { format!("{}.{:03}", 1 + i, 1 + i) } else { "999".into() },
+        ];
+        for (place, of) in measured.into_iter().enumerate() {
+            assert_eq!((text(of), read(of)), (None, None), "{place}");
+        }
     }
 
     #[test]
