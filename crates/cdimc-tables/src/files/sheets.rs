@@ -3,7 +3,7 @@
 use crate::error::{Flaw, Problem, ensure, listed};
 use crate::files::format::{Decode, Reader, Request};
 use crate::files::{Budget, Decoded, text};
-use calamine::{Data, DataRef, Reader as _, Xlsx};
+use calamine::{Data, DataRef, Reader as _, Sheet, SheetVisible, Xlsx};
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read};
 
@@ -25,15 +25,22 @@ pub(crate) const XLSX: Reader = Reader {
     decode: Decode::Bytes(read),
 };
 
-/// Reads every sheet with cells, or the selected one; an only sheet is named after the file.
+/// Reads every visible sheet with cells, or the selected one; an only sheet is named after the file.
 fn read(bytes: Vec<u8>, request: Request<'_>) -> Result<Decoded, Problem> {
     let Request { source, budget, .. } = request;
     check_sizes(&bytes, budget)?;
     let mut book = Xlsx::new(Cursor::new(bytes)).map_err(Flaw::from)?;
-    let names = book.sheet_names();
+    let sheets = book.sheets_metadata().to_vec();
+    let names: Vec<&str> = sheets.iter().map(|sheet| sheet.name.as_str()).collect();
     source.check_member(&names)?;
     let mut found = Decoded { tables: Vec::new(), warnings: Vec::new() };
-    for name in names.iter().filter(|name| source.selects(name)) {
+    for Sheet { name, visible, .. } in sheets.iter().filter(|sheet| source.selects(&sheet.name)) {
+        if source.member.is_none() && *visible != SheetVisible::Visible {
+            let file = source.path.display();
+            let line = format!("sheet `{name}` is hidden and not read: '{file}#{name}' reads it");
+            found.warnings.push(line);
+            continue;
+        }
         let Some(csv) = sheet(&mut book, name, budget)? else { continue };
         let of_sheet = text::read_table(&csv[..], request, false).map_err(|problem| {
             let others = if source.member.is_none() && names.len() > 1 {
@@ -126,8 +133,9 @@ fn cell_text(value: &DataRef<'_>) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{read, refused};
-    use std::io::{Cursor, Write};
+    use super::*;
+    use crate::testing::{options, read, refused};
+    use std::io::Write;
 
     /// Returns a workbook of these sheets, each given as XML rows.
     fn book(sheets: &[(&str, &str)]) -> Vec<u8> {
@@ -202,6 +210,26 @@ mod tests {
                 (found, expected) => assert_eq!(found.as_deref(), Ok(expected.unwrap())),
             }
         }
+    }
+
+    #[test]
+    fn hidden_sheets_are_read_only_if_they_are_named() {
+        let [rna, old] =
+            ["\"id|\"a\n\"x|1\n\"y|2\n", "\"id|\"b\n\"x|5\n\"y|6\n"].map(|of| rows(1, of));
+        for state in ["hidden", "veryHidden"] {
+            let hidden = format!("old\" state=\"{state}");
+            let bytes = book(&[("rna", &rna), (&hidden, &old)]);
+            assert_eq!(read("o.xlsx", bytes.clone(), "id=id").unwrap(), "o | x y | - | a | 1; 2");
+            let named = read("o.xlsx#old", bytes.clone(), "id=id").unwrap();
+            assert_eq!(named, "old | x y | - | b | 5; 6");
+            let (source, options) = ("o.xlsx".parse().unwrap(), options("id=id"));
+            let budget = Budget::of_file(bytes.len(), None);
+            let request = Request { source: &source, options: &options, budget: &budget };
+            let warnings = super::read(bytes, request).unwrap().warnings;
+            assert_eq!(warnings, ["sheet `old` is hidden and not read: 'o.xlsx#old' reads it"]);
+        }
+        let alone = book(&[("old\" state=\"hidden", &old)]);
+        refused(read("o.xlsx", alone, "id=id"), "no matrix of numbers; there are: `old`");
     }
 
     #[test]
