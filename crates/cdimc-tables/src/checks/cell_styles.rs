@@ -1,6 +1,7 @@
 //! Records how the cells of a table of numbers are written: texts, and points that may group thousands.
 
 use super::MIN_ROWS;
+use super::text_kind::TextKind;
 use crate::Table;
 use crate::error::listed_up_to;
 use crate::option_names::line_of_names;
@@ -18,72 +19,10 @@ const MIN_GROUPED: usize = 10;
 /// Smallest number of different whole numbers that are evidence in one column.
 const MIN_DIFFERENT: usize = 5;
 
-/// Marks that group digits.
-const SEPARATORS: [char; 9] =
-    ['.', ',', '\'', '\u{2019}', ' ', '\u{a0}', '\u{202f}', '\u{2009}', '_'];
-
-/// Kind of a text that is not a number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum TextKind {
-    Grouped,
-    DecimalComma,
-    Percent,
-    Dash,
-    Word,
-}
-
-impl TextKind {
-    /// Kinds that look like numbers, with advice.
-    const OF_NUMBERS: [(Self, &str); 4] = [
-        (
-            Self::Grouped,
-            "groups thousands: write the numbers without this mark, and with a point before decimals",
-        ),
-        (
-            Self::DecimalComma,
-            "has a comma, which is a decimal comma only in tables with semicolons: remove it if it groups thousands, else write \
-             a point",
-        ),
-        (Self::Percent, "has a percent sign: write the numbers without it"),
-        (Self::Dash, "has a dash for a minus: write it with `-`"),
-    ];
-
-    fn of(text: &str) -> Self {
-        let is_number = |text: &str| text.parse::<f64>().is_ok();
-        let text = text.replace(['\u{2212}', '\u{2013}', '\u{2014}', '\u{2010}', '\u{2011}'], "-");
-        let percent = text.strip_suffix('%').map(str::trim_end);
-        if is_number(&text) {
-            Self::Dash
-        } else if is_number(&text.replacen(',', ".", 1)) {
-            Self::DecimalComma
-        } else if is_grouped(&text) {
-            Self::Grouped
-        } else if percent.is_some_and(|number| is_number(&number.replacen(',', ".", 1))) {
-            Self::Percent
-        } else {
-            Self::Word
-        }
-    }
-}
-
-/// Returns whether a number has its digits in groups of three, all with the same separator, and perhaps decimals.
-fn is_grouped(text: &str) -> bool {
-    let text = text.strip_prefix(['+', '-']).unwrap_or(text);
-    let Some(separator) = text.chars().find(|c| SEPARATORS.contains(c)) else { return false };
-    let is_decimal = |c: char| matches!(c, '.' | ',') && c != separator;
-    let (whole, decimals) = text.rsplit_once(is_decimal).unwrap_or((text, "0"));
-    let are_digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    let is_group = |(place, group): (usize, &str)| {
-        are_digits(group) && if place == 0 { group.len() < 4 } else { group.len() == 3 }
-    };
-    whole.contains(separator)
-        && whole.split(separator).enumerate().all(is_group)
-        && are_digits(decimals)
-}
-
 /// Statistics of one column's cells.
 #[derive(Debug, Clone, Default)]
 struct Column {
+    name: String,
     n_numbers: usize,
     n_texts: usize,
     /// Different texts, and whether there are more.
@@ -136,6 +75,18 @@ impl Column {
         }
     }
 
+    /// Returns the texts of a kind. In a column without numbers, texts with a number in them are words.
+    fn texts_of(&self, kind: TextKind) -> impl Iterator<Item = &String> {
+        let is_of_kind = move |text: &&String| {
+            kind == match TextKind::of(text) {
+                _ if **text == self.name => TextKind::Header,
+                TextKind::Flagged if self.n_numbers == 0 => TextKind::Word,
+                other => other,
+            }
+        };
+        self.texts.iter().filter(is_of_kind)
+    }
+
     /// Returns whether whole numbers are beside numbers in groups.
     fn is_mixed(&self) -> bool {
         !self.has_decimals && !self.is_ungrouped && self.plain.0 > 0 && self.grouped.0 > 0
@@ -167,12 +118,13 @@ impl Column {
 pub(crate) struct CellStyles {
     columns: Vec<Column>,
     /// Row, column and content of the first text.
-    first: Option<(usize, usize, String)>,
+    first: Option<(u64, usize, String)>,
 }
 
 impl CellStyles {
-    pub(crate) fn new(n_columns: usize) -> Self {
-        Self { columns: vec![Column::default(); n_columns], ..Self::default() }
+    pub(crate) fn new(names: &[String]) -> Self {
+        let column = |name: &String| Column { name: name.clone(), ..Column::default() };
+        Self { columns: names.iter().map(column).collect(), first: None }
     }
 
     /// Records a cell that was read as `value`.
@@ -180,12 +132,12 @@ impl CellStyles {
         self.columns[column].number(text, value);
     }
 
-    /// Records a cell that is not a number; rows count from 1.
-    pub(crate) fn text(&mut self, column: usize, row: usize, text: &str) {
+    /// Records a cell that is not a number, in `row`; `is_first` if no row is above.
+    pub(crate) fn text(&mut self, column: usize, row: u64, is_first: bool, text: &str) {
         let text: String = text.chars().take(MAX_SHOWN_CHARACTERS).collect();
         let of_column = &mut self.columns[column];
         of_column.n_texts += 1;
-        of_column.in_first_row |= row == 1;
+        of_column.in_first_row |= is_first;
         self.first.get_or_insert_with(|| (row, column, text.clone()));
         if of_column.texts.contains(&text) {
         } else if of_column.texts.len() < MAX_SHOWN_TEXTS {
@@ -195,30 +147,24 @@ impl CellStyles {
         }
     }
 
-    /// Returns one line about all columns `names`, or `None` if nothing is wrong. `line` is the line of the first row
-    /// in a file; only `typed` numbers may have points that group thousands.
-    pub(crate) fn problem(
-        &self,
-        names: &[String],
-        line: Option<u64>,
-        typed: bool,
-    ) -> Option<String> {
+    /// Returns one line about all columns, or `None` if nothing is wrong. `second_header` is the advice if the first row
+    /// has text; only `typed` numbers may have points that group thousands.
+    pub(crate) fn problem(&self, second_header: &str, typed: bool) -> Option<String> {
         match &self.first {
-            None if typed => self.grouping(names),
+            None if typed => self.grouping(),
             None => None,
             Some((row, column, text)) => {
-                let at =
-                    format!("row {row}, column `{}`: `{text}` is not a number", names[*column]);
-                let what_to_do =
-                    self.second_header(line).unwrap_or_else(|| self.advice_for_texts(names));
-                Some(format!("{at}; {what_to_do}"))
+                let name = &self.columns[*column].name;
+                let at = format!("row {row}, column `{name}`: `{text}` is not a number");
+                let above = self.second_header(*row, second_header);
+                Some(format!("{at}; {}", above.unwrap_or_else(|| self.advice_for_texts())))
             }
         }
     }
 
     /// Returns a message if points may group thousands.
-    fn grouping(&self, names: &[String]) -> Option<String> {
-        let (grouped, plain, columns) = self.grouped(names, true)?;
+    fn grouping(&self) -> Option<String> {
+        let (grouped, plain, columns) = self.grouped(true)?;
         let mark = if grouped.contains(',') { ',' } else { '.' };
         Some(format!(
             "`{grouped}` would be read as a number below 1000, next to `{plain}`: in {columns} all numbers with `{mark}` \
@@ -229,7 +175,7 @@ impl CellStyles {
 
     /// Returns a number in groups, a whole number, and the columns where points may group thousands. Columns of little
     /// evidence count only `if_together`, and if no column of the table has other decimals.
-    fn grouped(&self, names: &[String], if_together: bool) -> Option<(&str, &str, String)> {
+    fn grouped(&self, if_together: bool) -> Option<(&str, &str, String)> {
         let columns = || self.columns.iter();
         let mut whole = columns().flat_map(|column| &column.different).map(|(text, _)| text);
         let first = whole.next()?;
@@ -240,11 +186,11 @@ impl CellStyles {
         let counts = if are_all { Column::is_mixed } else { Column::is_certain };
         let one = columns().find(|column| counts(column))?;
         let (plain, _) = one.different.first()?;
-        Some((one.one_grouped.as_deref()?, plain, columns_listed(&self.named(names, counts))))
+        Some((one.one_grouped.as_deref()?, plain, columns_listed(&self.named(counts))))
     }
 
     /// Returns advice if the first row has text in most columns and numbers are below.
-    fn second_header(&self, line: Option<u64>) -> Option<String> {
+    fn second_header(&self, row: u64, advice: &str) -> Option<String> {
         let held = self.columns.iter().filter(|column| column.n_numbers + column.n_texts > 0);
         let is_above = |column: &&Column| {
             let is_word =
@@ -260,23 +206,20 @@ impl CellStyles {
         } else {
             String::new()
         };
-        let place = line.map_or_else(|| "it".into(), |line| format!("line {line} of the file"));
         (2 * n_above > n_held).then(|| {
             format!(
-                "row 1 holds text in {n_above} of {n_held} columns, and numbers are below: a second header, or a row of \
-                 units? delete {place}{words}"
+                "row {row} holds text in {n_above} of {n_held} columns, and numbers are below: {advice}{words}"
             )
         })
     }
 
-    fn advice_for_texts(&self, names: &[String]) -> String {
-        let looks =
-            |column: &Column, look| column.texts.iter().any(|text| TextKind::of(text) == look);
+    fn advice_for_texts(&self) -> String {
         let mut found = Vec::new();
         for (look, advice) in TextKind::OF_NUMBERS {
-            let mut texts = self.columns.iter().flat_map(|column| &column.texts);
-            let Some(text) = texts.find(|text| TextKind::of(text) == look) else { continue };
-            let columns = columns_listed(&self.named(names, |column| looks(column, look)));
+            let text = self.columns.iter().find_map(|column| column.texts_of(look).next());
+            let Some(text) = text else { continue };
+            let columns =
+                columns_listed(&self.named(|column| column.texts_of(look).next().is_some()));
             let point = text.replacen(',', ".", 1);
             let is_comma = look == TextKind::DecimalComma;
             let example = if is_comma { format!(", as in `{point}`") } else { String::new() };
@@ -286,17 +229,18 @@ impl CellStyles {
             |text: &String| text.starts_with('#') || !text.contains(char::is_alphanumeric);
         let is_of_text = |column: &Column| {
             column.n_texts > column.n_numbers
-                && looks(column, TextKind::Word)
+                && column.texts_of(TextKind::Word).next().is_some()
                 && (column.n_numbers == 0 || column.has_more)
                 && !column.texts.iter().all(is_mark)
         };
-        let is_of_numbers = |column: &Column| looks(column, TextKind::Word) && !is_of_text(column);
-        let columns = self.named(names, is_of_numbers);
+        let is_of_numbers = |column: &Column| {
+            column.texts_of(TextKind::Word).next().is_some() && !is_of_text(column)
+        };
+        let columns = self.named(is_of_numbers);
         if !columns.is_empty() {
             let of_numbers = || self.columns.iter().filter(|column| is_of_numbers(column));
-            let texts = of_numbers().flat_map(|column| &column.texts);
-            let mut texts: Vec<&String> =
-                texts.filter(|text| TextKind::of(text) == TextKind::Word).collect();
+            let words = |column| Column::texts_of(column, TextKind::Word);
+            let mut texts: Vec<&String> = of_numbers().flat_map(words).collect();
             texts.sort_unstable();
             texts.dedup();
             let more = texts.len() > MAX_SHOWN_TEXTS || of_numbers().any(|column| column.has_more);
@@ -317,7 +261,7 @@ impl CellStyles {
                 if more { ", and the same for further texts" } else { "" }
             ));
         }
-        match self.named(names, is_of_text)[..] {
+        match self.named(is_of_text)[..] {
             [] => {}
             [column] => found.push(format!(
                 "name it with --id if it names the samples, or --label if it has classes; otherwise leave it out with --drop \
@@ -334,27 +278,26 @@ impl CellStyles {
     }
 
     /// Returns the names of the columns for which `holds` is true.
-    fn named<'a>(&self, names: &'a [String], holds: impl Fn(&Column) -> bool) -> Vec<&'a str> {
-        let named = self.columns.iter().zip(names);
-        named.filter(|(column, _)| holds(column)).map(|(_, name)| name.as_str()).collect()
+    fn named(&self, holds: impl Fn(&Column) -> bool) -> Vec<&str> {
+        self.columns.iter().filter(|column| holds(column)).map(|column| &*column.name).collect()
     }
 }
 
 /// Returns what is wrong with columns of text in a table of numbers and what to do, or `None` if each cell is a number
 /// or empty.
 pub fn text_among_numbers(names: &[String], columns: &[Vec<String>]) -> Option<String> {
-    let mut styles = CellStyles::new(columns.len());
+    let mut styles = CellStyles::new(names);
     for row in 0..columns.first().map_or(0, Vec::len) {
         for (column, cells) in columns.iter().enumerate() {
             let text = cells.get(row).map_or("", |cell| cell.trim());
             match text.parse() {
                 Ok(value) => styles.number(column, text, value),
                 Err(_) if text.is_empty() => {}
-                Err(_) => styles.text(column, row + 1, text),
+                Err(_) => styles.text(column, row as u64 + 1, row == 0, text),
             }
         }
     }
-    styles.problem(names, None, true)
+    styles.problem("a second header, or a row of units? delete it", true)
 }
 
 /// Finds numbers whose mark of thousands was read as a decimal point: 1.082 next to 478.
@@ -363,8 +306,8 @@ pub(super) fn lost_thousands(table: &Table) -> Option<String> {
     if rows.len() < MIN_ROWS {
         return None;
     }
-    let column = |_, values: Vec<f64>| {
-        let mut column = Column::default();
+    let column = |j: usize, values: Vec<f64>| {
+        let mut column = Column { name: table.features[j].clone(), ..Column::default() };
         // Texts of whole numbers alone would take time and be no evidence.
         if values.iter().all(|x| x.is_nan() || x.fract() == 0.0) {
             return column;
@@ -383,7 +326,7 @@ pub(super) fn lost_thousands(table: &Table) -> Option<String> {
     let columns = table.values.map_columns(&rows, column);
     let are_measured = columns.iter().filter(|column| column.is_mixed()).all(Column::is_measured);
     let styles = CellStyles { columns, first: None };
-    styles.grouped(&table.features, are_measured).map(|(grouped, plain, columns)| {
+    styles.grouped(are_measured).map(|(grouped, plain, columns)| {
         format!(
             "{}: {grouped} is clustered on next to {plain}: in {columns} all numbers have three decimals or none, so the \
              decimal point seems to be a mark of thousands: read the file anew with it as such",

@@ -5,6 +5,7 @@ mod codes;
 mod forgotten_id;
 mod no_samples;
 mod repeats;
+mod text_kind;
 
 #[cfg(feature = "files")]
 pub(crate) use cell_styles::CellStyles;

@@ -104,7 +104,7 @@ fn sheet<R: Read + std::io::Seek>(
     let mut above = String::new();
     for row in 0..first {
         let title = rows.get(&row).and_then(|cells| cells.values().next());
-        let title = title.map_or("", String::as_str).replace(['"', '\n', '\r'], " ");
+        let title = title.map_or("", String::as_str).replace('"', " ");
         above += &if title.is_empty() { "\n".to_owned() } else { format!("\"{title}\"\n") };
     }
     let mut writer = csv::Writer::from_writer(above.into_bytes());
@@ -128,7 +128,8 @@ fn cell_text(value: &DataRef<'_>) -> Option<String> {
         }
         other => other.to_string(),
     };
-    (!text.trim().is_empty()).then_some(text)
+    // Otherwise the lines of the text would not be the rows of the sheet.
+    (!text.trim().is_empty()).then(|| text.replace("\r\n", " ").replace(['\r', '\n'], " "))
 }
 
 #[cfg(test)]
@@ -242,9 +243,21 @@ mod tests {
         assert_eq!(found, "o | x y | - | a | 1; 2");
         let dated = rows(1, "\"id|\"a\n\"x|d45537\n\"y|2\n");
         let message = read("o.xlsx", book(&[("s", &dated), ("t", &dated)]), "id=id").unwrap_err();
-        let expected = "sheet `s`: row 1, column `a`: `2024-09-02` is not a number";
+        let expected = "sheet `s`: row 2, column `a`: `2024-09-02` is not a number";
         assert!(message.contains(expected), "{message}");
         assert!(message.ends_with("FILE.xlsx#SHEET reads one sheet"), "{message}");
+    }
+
+    #[test]
+    fn messages_have_the_row_numbers_of_the_sheet() {
+        for (table, expected) in [
+            ("\"id|\"a\n\"x|1\n|\n\"y|\"n.d.\n", "sheet `s`: row 6, column `a`: `n.d.`"),
+            ("\"id|\"a\n\"x&#10;y|1\n|\n|2\n", "sheet `s`: row 6 has no id"),
+            ("\"id|\"a\n\"x|1\n|\n\"x|2\n", "sheet `s`: id `x` is in row 4 and again in row 6"),
+            ("\"id|\"a|\"b\n|\"mg|\"mg\n\"x|1|2\n", "row 4 holds text in 2 of 2 columns"),
+        ] {
+            refused(read("o.xlsx", book(&[("s", &rows(3, table))]), "id=id"), expected);
+        }
     }
 
     #[test]
