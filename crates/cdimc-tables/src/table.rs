@@ -97,7 +97,7 @@ pub(crate) fn check_view_name(name: &str) -> Result<(), Problem> {
 /// Checks the rules of every table except the one for its name.
 pub(crate) fn check(table: &Table) -> Result<(), Problem> {
     check_cells(table)?;
-    check_ids_once(table)?;
+    check_ids_once(table.ids.as_deref().unwrap_or_default(), |row| row as u64 + 1)?;
     check_features_once(table, "features")
 }
 
@@ -123,7 +123,7 @@ pub(crate) fn check_cells(table: &Table) -> Result<(), Problem> {
         );
     }
     for (row, id) in (1..).zip(table.ids.iter().flatten()) {
-        ensure!(!id.is_empty(), "row {row} has no id");
+        ensure!(!id.is_empty(), else no_id(row));
         // Zero bytes come from words of fixed width, line breaks from a quote that is never closed.
         let is_plain = !id.contains(char::is_control);
         ensure!(is_plain, "row {row}: id {id:?} has a control character in it");
@@ -134,10 +134,17 @@ pub(crate) fn check_cells(table: &Table) -> Result<(), Problem> {
     Ok(())
 }
 
-pub(crate) fn check_ids_once(table: &Table) -> Result<(), Problem> {
-    let mut rows = HashMap::with_capacity(table.values.nrows());
-    for (row, id) in (1..).zip(table.ids.iter().flatten()) {
+/// Returns the error that a row has no id.
+pub(crate) fn no_id(row: u64) -> Problem {
+    format!("row {row} has no id: write one, or delete the row").into()
+}
+
+/// Checks that ids differ; `number` returns the number of a row in messages.
+pub(crate) fn check_ids_once(ids: &[String], number: impl Fn(usize) -> u64) -> Result<(), Problem> {
+    let mut rows = HashMap::with_capacity(ids.len());
+    for (row, id) in ids.iter().enumerate() {
         if let Some(first) = rows.insert(id.as_str(), row) {
+            let [first, row] = [first, row].map(&number);
             return Err(format!(
                 "id `{id}` is in row {first} and again in row {row}: ids must be unique; leave one out, or \
                  choose with --replicates first or mean"

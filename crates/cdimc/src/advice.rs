@@ -42,9 +42,9 @@ const ADVICE: [(&str, &str, &str); 16] = [
     ),
     ("add --transposed FILE", "transpose it", "transpose it"),
     (
-        "; leave one out, or choose with --replicates first or mean",
-        "; leave one out, or take means: frame.groupby(level=0).mean()",
-        "; leave one out, or take means: rowsum(x, rownames(x)) / c(table(rownames(x)))",
+        "choose with --replicates first or mean",
+        "take means: frame.groupby(level=0).mean()",
+        "take means: rowsum(x, rownames(x)) / c(table(rownames(x)))",
     ),
     ("--replicates first or mean makes one of each", "rename or drop one", "rename or drop one"),
     ("(refused by --strict)", "(refused by strict=True)", "(refused by strict = TRUE)"),

@@ -1,10 +1,10 @@
 //! Records how the cells of a table of numbers are written: texts, and points that may group thousands.
 
 use super::MIN_ROWS;
+use super::text_kind::TextKind;
 use crate::Table;
 use crate::error::listed_up_to;
 use crate::option_names::line_of_names;
-use std::collections::HashMap;
 
 /// Largest number of texts of a column in a message.
 const MAX_SHOWN_TEXTS: usize = 8;
@@ -14,73 +14,15 @@ const MAX_SHOWN_CHARACTERS: usize = 40;
 const MAX_SHOWN_COLUMNS: usize = 40;
 /// Factor of a group of three digits.
 const THOUSAND: f64 = 1000.0;
-
-/// Marks that group digits.
-const SEPARATORS: [char; 9] =
-    ['.', ',', '\'', '\u{2019}', ' ', '\u{a0}', '\u{202f}', '\u{2009}', '_'];
-
-/// Kind of a text that is not a number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum TextKind {
-    Grouped,
-    DecimalComma,
-    Percent,
-    Dash,
-    Word,
-}
-
-impl TextKind {
-    /// Kinds that look like numbers, with advice.
-    const OF_NUMBERS: [(Self, &str); 4] = [
-        (
-            Self::Grouped,
-            "groups thousands: write the numbers without this mark, and with a point before decimals",
-        ),
-        (
-            Self::DecimalComma,
-            "has a comma, which is a decimal comma only in tables with semicolons: remove it if it groups thousands, else write \
-             a point",
-        ),
-        (Self::Percent, "has a percent sign: write the numbers without it"),
-        (Self::Dash, "has a dash for a minus: write it with `-`"),
-    ];
-
-    fn of(text: &str) -> Self {
-        let is_number = |text: &str| text.parse::<f64>().is_ok();
-        let text = text.replace(['\u{2212}', '\u{2013}', '\u{2014}', '\u{2010}', '\u{2011}'], "-");
-        let percent = text.strip_suffix('%').map(str::trim_end);
-        if is_number(&text) {
-            Self::Dash
-        } else if is_number(&text.replacen(',', ".", 1)) {
-            Self::DecimalComma
-        } else if is_grouped(&text) {
-            Self::Grouped
-        } else if percent.is_some_and(|number| is_number(&number.replacen(',', ".", 1))) {
-            Self::Percent
-        } else {
-            Self::Word
-        }
-    }
-}
-
-/// Returns whether a number has its digits in groups of three, all with the same separator, and perhaps decimals.
-fn is_grouped(text: &str) -> bool {
-    let text = text.strip_prefix(['+', '-']).unwrap_or(text);
-    let Some(separator) = text.chars().find(|c| SEPARATORS.contains(c)) else { return false };
-    let is_decimal = |c: char| matches!(c, '.' | ',') && c != separator;
-    let (whole, decimals) = text.rsplit_once(is_decimal).unwrap_or((text, "0"));
-    let are_digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    let is_group = |(place, group): (usize, &str)| {
-        are_digits(group) && if place == 0 { group.len() < 4 } else { group.len() == 3 }
-    };
-    whole.contains(separator)
-        && whole.split(separator).enumerate().all(is_group)
-        && are_digits(decimals)
-}
+/// Smallest number of groups that are evidence in one column: one in ten measurements with three decimals ends in 0.
+const MIN_GROUPED: usize = 10;
+/// Smallest number of different whole numbers that are evidence in one column.
+const MIN_DIFFERENT: usize = 5;
 
 /// Statistics of one column's cells.
 #[derive(Debug, Clone, Default)]
 struct Column {
+    name: String,
     n_numbers: usize,
     n_texts: usize,
     /// Different texts, and whether there are more.
@@ -88,37 +30,25 @@ struct Column {
     has_more: bool,
     /// Whether the first row has a text.
     in_first_row: bool,
-    /// Count of numbers with a group of three digits after each mark, and the sum of the logarithms of their values.
+    /// Whether some number has more or fewer than three digits after the mark, so that the mark does not group.
+    has_decimals: bool,
+    /// Count of numbers with a group of three digits after the mark, and the sum of the logarithms of their values.
     grouped: (usize, f64),
+    /// Count of those that end in 0, and one of them all.
+    n_round: usize,
+    one_grouped: Option<String>,
     /// The same for whole numbers without a mark, except zero.
     plain: (usize, f64),
+    /// The first different ones, with their counts.
+    different: Vec<(String, usize)>,
     /// Whether a whole number of four or more digits has no mark.
     is_ungrouped: bool,
 }
 
-/// Statistics of all cells.
-#[derive(Debug, Default)]
-pub(crate) struct CellStyles {
-    columns: Vec<Column>,
-    /// Whether some number has more or fewer than three digits after the mark, so that the mark does not group.
-    has_decimals: bool,
-    /// A whole number without a mark, and whether others differ from it.
-    plain: Option<(String, bool)>,
-    /// A number with groups of three digits.
-    grouped: Option<String>,
-    /// Row, column and content of the first text.
-    first: Option<(usize, usize, String)>,
-}
-
-impl CellStyles {
-    pub(crate) fn new(n_columns: usize) -> Self {
-        Self { columns: vec![Column::default(); n_columns], ..Self::default() }
-    }
-
+impl Column {
     /// Records a cell that was read as `value`.
-    pub(crate) fn number(&mut self, column: usize, text: &str, value: f64) {
-        let of_column = &mut self.columns[column];
-        of_column.n_numbers += 1;
+    fn number(&mut self, text: &str, value: f64) {
+        self.n_numbers += 1;
         if self.has_decimals || value == 0.0 {
             return;
         }
@@ -127,29 +57,87 @@ impl CellStyles {
         if let Some(at) = digits.iter().position(|byte| matches!(byte, b'.' | b',')) {
             let is_group = |group: &[u8]| group.len() == 3 && group.iter().all(u8::is_ascii_digit);
             if (1..=3).contains(&at) && digits[0] != b'0' && is_group(&digits[at + 1..]) {
-                of_column.grouped.0 += 1;
-                of_column.grouped.1 += logarithm;
-                self.grouped.get_or_insert_with(|| text.to_owned());
+                self.grouped = (self.grouped.0 + 1, self.grouped.1 + logarithm);
+                self.n_round += usize::from(digits.ends_with(b"0"));
+                self.one_grouped.get_or_insert_with(|| text.to_owned());
             } else {
                 self.has_decimals = true;
             }
         } else if digits.iter().all(u8::is_ascii_digit) {
-            of_column.is_ungrouped |= digits.len() > 3;
-            of_column.plain.0 += 1;
-            of_column.plain.1 += logarithm;
-            match &mut self.plain {
-                Some((one, differ)) => *differ |= one != text,
-                None => self.plain = Some((text.to_owned(), false)),
+            self.is_ungrouped |= digits.len() > 3;
+            self.plain = (self.plain.0 + 1, self.plain.1 + logarithm);
+            let has_room = self.different.len() < MIN_DIFFERENT;
+            match self.different.iter_mut().find(|(one, _)| one == text) {
+                Some((_, n)) => *n += 1,
+                None if has_room => self.different.push((text.to_owned(), 1)),
+                None => {}
             }
         }
     }
 
-    /// Records a cell that is not a number; rows count from 1.
-    pub(crate) fn text(&mut self, column: usize, row: usize, text: &str) {
+    /// Returns the texts of a kind. In a column without numbers, texts with a number in them are words.
+    fn texts_of(&self, kind: TextKind) -> impl Iterator<Item = &String> {
+        let is_of_kind = move |text: &&String| {
+            kind == match TextKind::of(text) {
+                _ if **text == self.name => TextKind::Header,
+                TextKind::Flagged if self.n_numbers == 0 => TextKind::Word,
+                other => other,
+            }
+        };
+        self.texts.iter().filter(is_of_kind)
+    }
+
+    /// Returns whether whole numbers are beside numbers in groups.
+    fn is_mixed(&self) -> bool {
+        !self.has_decimals && !self.is_ungrouped && self.plain.0 > 0 && self.grouped.0 > 0
+    }
+
+    /// Returns whether the point rather groups than marks decimals. If it marks decimals, whole numbers are larger by the
+    /// ratio of the means; if it groups, the others are. The smaller ratio is likelier.
+    fn is_likelier(&self) -> bool {
+        let mean = |(n, sum): (usize, f64)| sum / n as f64;
+        self.is_mixed() && 2.0 * (mean(self.plain) - mean(self.grouped)) > THOUSAND.ln()
+    }
+
+    /// Returns whether groups are rounded no more often than by chance, and no whole number is in so many cells that it
+    /// is a code, such as 999.
+    fn is_measured(&self) -> bool {
+        let is_code = |(_, n): &(String, usize)| 4 * n > self.plain.0;
+        self.grouped.0 >= 5 * self.n_round && !self.different.iter().any(is_code)
+    }
+
+    /// Returns whether the point groups regardless of other columns.
+    fn is_certain(&self) -> bool {
+        let has_many = self.grouped.0 >= MIN_GROUPED && self.different.len() == MIN_DIFFERENT;
+        has_many && self.is_likelier() && self.is_measured()
+    }
+}
+
+/// Statistics of all cells.
+#[derive(Debug, Default)]
+pub(crate) struct CellStyles {
+    columns: Vec<Column>,
+    /// Row, column and content of the first text.
+    first: Option<(u64, usize, String)>,
+}
+
+impl CellStyles {
+    pub(crate) fn new(names: &[String]) -> Self {
+        let column = |name: &String| Column { name: name.clone(), ..Column::default() };
+        Self { columns: names.iter().map(column).collect(), first: None }
+    }
+
+    /// Records a cell that was read as `value`.
+    pub(crate) fn number(&mut self, column: usize, text: &str, value: f64) {
+        self.columns[column].number(text, value);
+    }
+
+    /// Records a cell that is not a number, in `row`; `is_first` if no row is above.
+    pub(crate) fn text(&mut self, column: usize, row: u64, is_first: bool, text: &str) {
         let text: String = text.chars().take(MAX_SHOWN_CHARACTERS).collect();
         let of_column = &mut self.columns[column];
         of_column.n_texts += 1;
-        of_column.in_first_row |= row == 1;
+        of_column.in_first_row |= is_first;
         self.first.get_or_insert_with(|| (row, column, text.clone()));
         if of_column.texts.contains(&text) {
         } else if of_column.texts.len() < MAX_SHOWN_TEXTS {
@@ -159,30 +147,24 @@ impl CellStyles {
         }
     }
 
-    /// Returns one line about all columns `names`, or `None` if nothing is wrong. `line` is the line of the first row
-    /// in a file; only `typed` numbers may have points that group thousands.
-    pub(crate) fn problem(
-        &self,
-        names: &[String],
-        line: Option<u64>,
-        typed: bool,
-    ) -> Option<String> {
+    /// Returns one line about all columns, or `None` if nothing is wrong. `second_header` is the advice if the first row
+    /// has text; only `typed` numbers may have points that group thousands.
+    pub(crate) fn problem(&self, second_header: &str, typed: bool) -> Option<String> {
         match &self.first {
-            None if typed => self.grouping(names),
+            None if typed => self.grouping(),
             None => None,
             Some((row, column, text)) => {
-                let at =
-                    format!("row {row}, column `{}`: `{text}` is not a number", names[*column]);
-                let what_to_do =
-                    self.second_header(line).unwrap_or_else(|| self.advice_for_texts(names));
-                Some(format!("{at}; {what_to_do}"))
+                let name = &self.columns[*column].name;
+                let at = format!("row {row}, column `{name}`: `{text}` is not a number");
+                let above = self.second_header(*row, second_header);
+                Some(format!("{at}; {}", above.unwrap_or_else(|| self.advice_for_texts())))
             }
         }
     }
 
     /// Returns a message if points may group thousands.
-    fn grouping(&self, names: &[String]) -> Option<String> {
-        let (grouped, plain, columns) = self.grouped(names)?;
+    fn grouping(&self) -> Option<String> {
+        let (grouped, plain, columns) = self.grouped(true)?;
         let mark = if grouped.contains(',') { ',' } else { '.' };
         Some(format!(
             "`{grouped}` would be read as a number below 1000, next to `{plain}`: in {columns} all numbers with `{mark}` \
@@ -191,28 +173,24 @@ impl CellStyles {
         ))
     }
 
-    /// Returns a number in groups, a whole number, and the columns where points may group thousands: whole numbers are
-    /// larger than numbers with three digits after the point.
-    fn grouped(&self, names: &[String]) -> Option<(&str, &str, String)> {
-        let ((plain, true), grouped) = (self.plain.as_ref()?, self.grouped.as_ref()?) else {
-            return None;
-        };
-        let mean = |(n, sum): (usize, f64)| sum / n as f64;
-        // If the point marks decimals, whole numbers are larger by this ratio; if it groups, the others are. The
-        // smaller ratio is likelier.
-        let is_mixed =
-            |column: &Column| column.plain.0 > 0 && column.grouped.0 > 0 && !column.is_ungrouped;
-        let is_likelier = |column: &Column| {
-            is_mixed(column) && 2.0 * (mean(column.plain) - mean(column.grouped)) > THOUSAND.ln()
-        };
-        if self.has_decimals || !self.columns.iter().any(is_likelier) {
-            return None;
-        }
-        Some((grouped, plain, columns_listed(&self.named(names, is_mixed))))
+    /// Returns a number in groups, a whole number, and the columns where points may group thousands. Columns of little
+    /// evidence count only `if_together`, and if no column of the table has other decimals.
+    fn grouped(&self, if_together: bool) -> Option<(&str, &str, String)> {
+        let columns = || self.columns.iter();
+        let mut whole = columns().flat_map(|column| &column.different).map(|(text, _)| text);
+        let first = whole.next()?;
+        let are_all = if_together
+            && !columns().any(|column| column.has_decimals)
+            && columns().any(Column::is_likelier)
+            && whole.any(|text| text != first);
+        let counts = if are_all { Column::is_mixed } else { Column::is_certain };
+        let one = columns().find(|column| counts(column))?;
+        let (plain, _) = one.different.first()?;
+        Some((one.one_grouped.as_deref()?, plain, columns_listed(&self.named(counts))))
     }
 
     /// Returns advice if the first row has text in most columns and numbers are below.
-    fn second_header(&self, line: Option<u64>) -> Option<String> {
+    fn second_header(&self, row: u64, advice: &str) -> Option<String> {
         let held = self.columns.iter().filter(|column| column.n_numbers + column.n_texts > 0);
         let is_above = |column: &&Column| {
             let is_word =
@@ -228,23 +206,20 @@ impl CellStyles {
         } else {
             String::new()
         };
-        let place = line.map_or_else(|| "it".into(), |line| format!("line {line} of the file"));
         (2 * n_above > n_held).then(|| {
             format!(
-                "row 1 holds text in {n_above} of {n_held} columns, and numbers are below: a second header, or a row of \
-                 units? delete {place}{words}"
+                "row {row} holds text in {n_above} of {n_held} columns, and numbers are below: {advice}{words}"
             )
         })
     }
 
-    fn advice_for_texts(&self, names: &[String]) -> String {
-        let looks =
-            |column: &Column, look| column.texts.iter().any(|text| TextKind::of(text) == look);
+    fn advice_for_texts(&self) -> String {
         let mut found = Vec::new();
         for (look, advice) in TextKind::OF_NUMBERS {
-            let mut texts = self.columns.iter().flat_map(|column| &column.texts);
-            let Some(text) = texts.find(|text| TextKind::of(text) == look) else { continue };
-            let columns = columns_listed(&self.named(names, |column| looks(column, look)));
+            let text = self.columns.iter().find_map(|column| column.texts_of(look).next());
+            let Some(text) = text else { continue };
+            let columns =
+                columns_listed(&self.named(|column| column.texts_of(look).next().is_some()));
             let point = text.replacen(',', ".", 1);
             let is_comma = look == TextKind::DecimalComma;
             let example = if is_comma { format!(", as in `{point}`") } else { String::new() };
@@ -254,17 +229,18 @@ impl CellStyles {
             |text: &String| text.starts_with('#') || !text.contains(char::is_alphanumeric);
         let is_of_text = |column: &Column| {
             column.n_texts > column.n_numbers
-                && looks(column, TextKind::Word)
+                && column.texts_of(TextKind::Word).next().is_some()
                 && (column.n_numbers == 0 || column.has_more)
                 && !column.texts.iter().all(is_mark)
         };
-        let is_of_numbers = |column: &Column| looks(column, TextKind::Word) && !is_of_text(column);
-        let columns = self.named(names, is_of_numbers);
+        let is_of_numbers = |column: &Column| {
+            column.texts_of(TextKind::Word).next().is_some() && !is_of_text(column)
+        };
+        let columns = self.named(is_of_numbers);
         if !columns.is_empty() {
             let of_numbers = || self.columns.iter().filter(|column| is_of_numbers(column));
-            let texts = of_numbers().flat_map(|column| &column.texts);
-            let mut texts: Vec<&String> =
-                texts.filter(|text| TextKind::of(text) == TextKind::Word).collect();
+            let words = |column| Column::texts_of(column, TextKind::Word);
+            let mut texts: Vec<&String> = of_numbers().flat_map(words).collect();
             texts.sort_unstable();
             texts.dedup();
             let more = texts.len() > MAX_SHOWN_TEXTS || of_numbers().any(|column| column.has_more);
@@ -285,7 +261,7 @@ impl CellStyles {
                 if more { ", and the same for further texts" } else { "" }
             ));
         }
-        match self.named(names, is_of_text)[..] {
+        match self.named(is_of_text)[..] {
             [] => {}
             [column] => found.push(format!(
                 "name it with --id if it names the samples, or --label if it has classes; otherwise leave it out with --drop \
@@ -302,56 +278,55 @@ impl CellStyles {
     }
 
     /// Returns the names of the columns for which `holds` is true.
-    fn named<'a>(&self, names: &'a [String], holds: impl Fn(&Column) -> bool) -> Vec<&'a str> {
-        let named = self.columns.iter().zip(names);
-        named.filter(|(column, _)| holds(column)).map(|(_, name)| name.as_str()).collect()
+    fn named(&self, holds: impl Fn(&Column) -> bool) -> Vec<&str> {
+        self.columns.iter().filter(|column| holds(column)).map(|column| &*column.name).collect()
     }
 }
 
 /// Returns what is wrong with columns of text in a table of numbers and what to do, or `None` if each cell is a number
 /// or empty.
 pub fn text_among_numbers(names: &[String], columns: &[Vec<String>]) -> Option<String> {
-    let mut styles = CellStyles::new(columns.len());
+    let mut styles = CellStyles::new(names);
     for row in 0..columns.first().map_or(0, Vec::len) {
         for (column, cells) in columns.iter().enumerate() {
             let text = cells.get(row).map_or("", |cell| cell.trim());
             match text.parse() {
                 Ok(value) => styles.number(column, text, value),
                 Err(_) if text.is_empty() => {}
-                Err(_) => styles.text(column, row + 1, text),
+                Err(_) => styles.text(column, row as u64 + 1, row == 0, text),
             }
         }
     }
-    styles.problem(names, None, true)
+    styles.problem("a second header, or a row of units? delete it", true)
 }
 
 /// Finds numbers whose mark of thousands was read as a decimal point: 1.082 next to 478.
 pub(super) fn lost_thousands(table: &Table) -> Option<String> {
-    let has = |holds: fn(f64) -> bool| table.values.find(|_, x| !x.is_nan() && holds(x)).is_some();
-    let has_longer = has(|x| (x * THOUSAND).round() / THOUSAND != x);
-    if has_longer || !has(|x| x.fract() != 0.0) || table.values.nrows() < MIN_ROWS {
+    let rows: Vec<usize> = (0..table.values.nrows()).collect();
+    if rows.len() < MIN_ROWS {
         return None;
     }
-    let mut styles = CellStyles::new(table.features.len());
-    let (mut n_of_three, mut n_shorter, mut buffer) = (0, 0, Vec::new());
-    let mut whole: HashMap<u64, usize> = HashMap::new();
-    for i in 0..table.values.nrows() {
-        for (j, &x) in table.values.row(i, &mut buffer).iter().enumerate() {
-            if x.fract() == 0.0 {
-                *whole.entry(x.to_bits()).or_default() += usize::from(x != 0.0);
-                styles.number(j, &x.to_string(), x);
-            } else if !x.is_nan() {
-                // Numbers lose zeros at their end.
-                let text = format!("{x:.3}");
-                *(if text.ends_with('0') { &mut n_shorter } else { &mut n_of_three }) += 1;
-                styles.number(j, &text, x);
+    let column = |j: usize, values: Vec<f64>| {
+        let mut column = Column { name: table.features[j].clone(), ..Column::default() };
+        // Texts of whole numbers alone would take time and be no evidence.
+        if values.iter().all(|x| x.is_nan() || x.fract() == 0.0) {
+            return column;
+        }
+        for x in values.into_iter().filter(|x| !x.is_nan()) {
+            // Numbers lose zeros at their end.
+            let is_longer = (x * THOUSAND).round() / THOUSAND != x;
+            let is_as_shown = is_longer || x.fract() == 0.0;
+            column.number(&if is_as_shown { x.to_string() } else { format!("{x:.3}") }, x);
+            if column.has_decimals {
+                break;
             }
         }
-    }
-    // One zero in ten is expected, and a value that makes up much of the whole numbers is a code, such as 999.
-    let has_code = whole.values().any(|n| 4 * n > whole.values().sum());
-    let is_likely = n_of_three >= 4 * n_shorter && !has_code;
-    styles.grouped(&table.features).filter(|_| is_likely).map(|(grouped, plain, columns)| {
+        column
+    };
+    let columns = table.values.map_columns(&rows, column);
+    let are_measured = columns.iter().filter(|column| column.is_mixed()).all(Column::is_measured);
+    let styles = CellStyles { columns, first: None };
+    styles.grouped(are_measured).map(|(grouped, plain, columns)| {
         format!(
             "{}: {grouped} is clustered on next to {plain}: in {columns} all numbers have three decimals or none, so the \
              decimal point seems to be a mark of thousands: read the file anew with it as such",
@@ -391,6 +366,41 @@ mod tests {
         let rounded =
             |i: usize| [1.23, 45.6, 789.0][i % 3] + (i / 3) as f64 * [0.01, 0.1, 1.0][i % 3];
         assert_eq!(of(rounded), None);
+    }
+
+    #[test]
+    fn thousands_in_one_column_are_reported_beside_columns_of_decimals() {
+        let values = |i: usize| i * 997 % 2903 + 180;
+        let crp = |i: usize| match values(i) {
+            x if x < 1000 => x.to_string(),
+            x => format!("{}.{:03}", x / 1000, x % 1000),
+        };
+        let decimals = |i: usize| format!("{}", values(i) as f64 / 37.0);
+        let text = |of: &dyn Fn(usize) -> String| {
+            let columns = [(0..60).map(of).collect(), (0..60).map(decimals).collect()];
+            text_among_numbers(&["crp".into(), "b".into()], &columns)
+        };
+        let line = text(&crp).unwrap();
+        assert!(line.contains("in column `crp` all numbers with `.` have three"), "{line}");
+        let read = |of: &dyn Fn(usize) -> String| {
+            let number = |i: usize| of(i).parse().unwrap();
+            let ids = (0..60).map(|i| format!("p{i}")).collect();
+            let columns: [(&str, &dyn Fn(usize) -> f64); 2] =
+                [("crp", &number), ("b", &|i| decimals(i).parse().unwrap())];
+            lost_thousands(&table("a", Some(ids), &columns))
+        };
+        assert!(read(&crp).unwrap().contains("in column `crp` all numbers have three decimals"));
+        let measured: [&dyn Fn(usize) -> String; 6] = [
+            &|i| format!("{:.3}", values(i) as f64 / 700.0),
+            &|i| format!("{}", values(i) as f64 / 1000.0),
+            &|i| if i % 4 == 0 { "2.5".into() } else { crp(i) },
+            &|i| if i == 7 { "0.412".into() } else { crp(i) },
+            &|i| if i == 7 { "4120".into() } else { crp(i) },
+            &|i| if i % 3 == 0 { format!("{}.{:03}", 1 + i, 1 + i) } else { "999".into() },
+        ];
+        for (place, of) in measured.into_iter().enumerate() {
+            assert_eq!((text(of), read(of)), (None, None), "{place}");
+        }
     }
 
     #[test]

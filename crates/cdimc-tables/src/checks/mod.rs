@@ -1,4 +1,4 @@
-//! Finds forgotten ids, codes for "not measured", lost thousands, row numbers, dates for names, and rows that are not samples.
+//! Finds forgotten ids, codes for "not measured", lost thousands, row numbers, days, dates for names, and rows that are not samples.
 
 mod cell_styles;
 mod codes;
@@ -6,6 +6,7 @@ mod copies;
 mod forgotten_id;
 mod no_samples;
 mod repeats;
+mod text_kind;
 
 #[cfg(feature = "files")]
 pub(crate) use cell_styles::CellStyles;
@@ -17,6 +18,7 @@ pub use repeats::advice_on_repeats;
 
 use crate::Table;
 use crate::error::listed;
+use crate::option_names::line_of_names;
 use crate::spelling::is_made_date;
 
 /// Tables with fewer rows give no evidence.
@@ -26,8 +28,12 @@ const MIN_ROWS: usize = 10;
 pub(crate) fn warnings(tables: &[Table]) -> Vec<String> {
     let of_table = |t: usize| {
         let table = &tables[t];
-        let others =
-            [cell_styles::lost_thousands(table), row_numbers(table), dates_for_names(table)];
+        let others = [
+            cell_styles::lost_thousands(table),
+            row_numbers(table),
+            days(table),
+            dates_for_names(table),
+        ];
         codes::warnings(tables, t).into_iter().chain(others.into_iter().flatten())
     };
     (0..tables.len()).flat_map(of_table).chain(rows_that_are_no_samples(tables)).collect()
@@ -60,6 +66,37 @@ fn row_numbers(table: &Table) -> Option<String> {
             found.join(",")
         )
     })
+}
+
+/// Finds columns of days that are written as numbers: 20210131.
+fn days(table: &Table) -> Option<String> {
+    let is_day = |x: f64| {
+        let number = x as u32;
+        let (year, month, day) = (number / 10_000, number / 100 % 100, number % 100);
+        let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+        let last = match month {
+            2 => 28 + u32::from(is_leap),
+            4 | 6 | 9 | 11 => 30,
+            1..=12 => 31,
+            _ => 0,
+        };
+        f64::from(number) == x && (1900..=2100).contains(&year) && (1..=last).contains(&day)
+    };
+    let rows: Vec<usize> = (0..table.values.nrows()).collect();
+    let first_day = |_, mut values: Vec<f64>| {
+        values.retain(|x| !x.is_nan());
+        (values.len() >= MIN_ROWS && values.iter().all(|&x| is_day(x))).then(|| values[0])
+    };
+    let days = table.values.map_columns(&rows, first_day);
+    let first = days.iter().flatten().next()?;
+    let names = table.features.iter().zip(&days).filter(|(_, day)| day.is_some());
+    let names: Vec<&String> = names.map(|(name, _)| name).collect();
+    Some(format!(
+        "{}: days are clustered on as numbers, such as {first} in {}: leave them out with --drop '{}', or write durations in days",
+        table.path.display(),
+        listed(&names),
+        line_of_names(&names)
+    ))
 }
 
 /// Finds feature names that a spreadsheet made dates of: `2-Sep` from SEPT2.
@@ -115,6 +152,24 @@ mod tests {
         assert_eq!(line("hours", &|i| (3 * i) as f64), "");
         assert_eq!(line("index", &|i| (i * 7 % 30) as f64), "");
     }
+    #[test]
+    fn days_written_as_numbers_are_reported_and_counts_are_not() {
+        let line = |of: &dyn Fn(usize) -> f64| days(&table("a", None, &[("visit", of)]));
+        let visit = |i: usize| (20_000_229 + i % 3 * 40_000) as f64;
+        assert_eq!(
+            line(&visit).unwrap(),
+            "a.csv: days are clustered on as numbers, such as 20000229 in `visit`: leave them out with --drop 'visit', or \
+             write durations in days"
+        );
+        assert!(line(&|i| if i == 3 { f64::NAN } else { visit(i) }).is_some());
+        for other in
+            [20_010_229.0, 20_000_230.0, 20_001_301.0, 20_000_100.0, 18_991_231.0, 20_000_229.5]
+        {
+            assert_eq!(line(&|i| if i == 3 { other } else { visit(i) }), None, "{other}");
+        }
+        assert_eq!(line(&|i| if i < 25 { f64::NAN } else { visit(i) }), None, "few");
+    }
+
     #[test]
     fn gene_names_that_became_dates_are_reported() {
         let line = |names: &[&str]| {

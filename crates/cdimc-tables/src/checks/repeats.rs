@@ -5,7 +5,7 @@ use crate::overlap::{common_prefix, escaped};
 /// Returns advice about two ids of one sample. Repeats are counted or lettered (`-1` and `-2`, `A` and `B`), and
 /// `--replicates` applies. Other differences are kinds of samples (`01A` and `11A`, `T` and `N`) that must not be
 /// averaged.
-pub fn advice_on_repeats(first: &str, second: &str, ids: &[String]) -> String {
+pub fn advice_on_repeats(first: &str, second: &str, ids: &[impl AsRef<str>]) -> String {
     let repeats = "choose with --replicates first or mean";
     let separates = |c: char| !c.is_alphanumeric();
     let part = |id: &str, place: usize| id.split(separates).nth(place).map(str::to_owned);
@@ -28,7 +28,7 @@ pub fn advice_on_repeats(first: &str, second: &str, ids: &[String]) -> String {
     let has = |id: &str, of: &str| {
         part(id, place).is_some_and(|part| if is_inner { part.ends_with(of) } else { part == of })
     };
-    let count = |of: &str| ids.iter().filter(|id| has(id, of)).count();
+    let count = |of: &str| ids.iter().filter(|id| has(id.as_ref(), of)).count();
     let (of_rarer, kept) = if count(a) < count(b) { (first, b) } else { (second, a) };
     // Include the separators around the part, or anchor it at an end.
     let begin: usize = of_rarer.split_inclusive(separates).take(place).map(str::len).sum();

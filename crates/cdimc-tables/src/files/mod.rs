@@ -133,7 +133,7 @@ fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Ve
         ids.filter(|id| is_missing(id, options)).for_each(String::clear);
         check_cells(table)?;
         if options.replicates == Replicates::Refuse {
-            check_ids_once(table)?;
+            check_ids_once(table.ids.as_deref().unwrap_or_default(), |row| row as u64 + 1)?;
         } else {
             samples::merge_features(table, options.replicates);
         }

@@ -3,7 +3,7 @@
 use crate::error::{Flaw, Problem, ensure, listed};
 use crate::files::format::{Decode, Reader, Request};
 use crate::files::{Budget, Decoded, text};
-use calamine::{Data, DataRef, Reader as _, Xlsx};
+use calamine::{Data, DataRef, Reader as _, Sheet, SheetVisible, Xlsx};
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read};
 
@@ -25,15 +25,22 @@ pub(crate) const XLSX: Reader = Reader {
     decode: Decode::Bytes(read),
 };
 
-/// Reads every sheet with cells, or the selected one; an only sheet is named after the file.
+/// Reads every visible sheet with cells, or the selected one; an only sheet is named after the file.
 fn read(bytes: Vec<u8>, request: Request<'_>) -> Result<Decoded, Problem> {
     let Request { source, budget, .. } = request;
     check_sizes(&bytes, budget)?;
     let mut book = Xlsx::new(Cursor::new(bytes)).map_err(Flaw::from)?;
-    let names = book.sheet_names();
+    let sheets = book.sheets_metadata().to_vec();
+    let names: Vec<&str> = sheets.iter().map(|sheet| sheet.name.as_str()).collect();
     source.check_member(&names)?;
     let mut found = Decoded { tables: Vec::new(), warnings: Vec::new() };
-    for name in names.iter().filter(|name| source.selects(name)) {
+    for Sheet { name, visible, .. } in sheets.iter().filter(|sheet| source.selects(&sheet.name)) {
+        if source.member.is_none() && *visible != SheetVisible::Visible {
+            let file = source.path.display();
+            let line = format!("sheet `{name}` is hidden and not read: '{file}#{name}' reads it");
+            found.warnings.push(line);
+            continue;
+        }
         let Some(csv) = sheet(&mut book, name, budget)? else { continue };
         let of_sheet = text::read_table(&csv[..], request, false).map_err(|problem| {
             let others = if source.member.is_none() && names.len() > 1 {
@@ -97,7 +104,7 @@ fn sheet<R: Read + std::io::Seek>(
     let mut above = String::new();
     for row in 0..first {
         let title = rows.get(&row).and_then(|cells| cells.values().next());
-        let title = title.map_or("", String::as_str).replace(['"', '\n', '\r'], " ");
+        let title = title.map_or("", String::as_str).replace('"', " ");
         above += &if title.is_empty() { "\n".to_owned() } else { format!("\"{title}\"\n") };
     }
     let mut writer = csv::Writer::from_writer(above.into_bytes());
@@ -121,13 +128,15 @@ fn cell_text(value: &DataRef<'_>) -> Option<String> {
         }
         other => other.to_string(),
     };
-    (!text.trim().is_empty()).then_some(text)
+    // Otherwise the lines of the text would not be the rows of the sheet.
+    (!text.trim().is_empty()).then(|| text.replace("\r\n", " ").replace(['\r', '\n'], " "))
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{read, refused};
-    use std::io::{Cursor, Write};
+    use super::*;
+    use crate::testing::{options, read, refused};
+    use std::io::Write;
 
     /// Returns a workbook of these sheets, each given as XML rows.
     fn book(sheets: &[(&str, &str)]) -> Vec<u8> {
@@ -205,6 +214,26 @@ mod tests {
     }
 
     #[test]
+    fn hidden_sheets_are_read_only_if_they_are_named() {
+        let [rna, old] =
+            ["\"id|\"a\n\"x|1\n\"y|2\n", "\"id|\"b\n\"x|5\n\"y|6\n"].map(|of| rows(1, of));
+        for state in ["hidden", "veryHidden"] {
+            let hidden = format!("old\" state=\"{state}");
+            let bytes = book(&[("rna", &rna), (&hidden, &old)]);
+            assert_eq!(read("o.xlsx", bytes.clone(), "id=id").unwrap(), "o | x y | - | a | 1; 2");
+            let named = read("o.xlsx#old", bytes.clone(), "id=id").unwrap();
+            assert_eq!(named, "old | x y | - | b | 5; 6");
+            let (source, options) = ("o.xlsx".parse().unwrap(), options("id=id"));
+            let budget = Budget::of_file(bytes.len(), None);
+            let request = Request { source: &source, options: &options, budget: &budget };
+            let warnings = super::read(bytes, request).unwrap().warnings;
+            assert_eq!(warnings, ["sheet `old` is hidden and not read: 'o.xlsx#old' reads it"]);
+        }
+        let alone = book(&[("old\" state=\"hidden", &old)]);
+        refused(read("o.xlsx", alone, "id=id"), "no matrix of numbers; there are: `old`");
+    }
+
+    #[test]
     fn messages_on_titles_and_dates_name_the_sheet() {
         let titled = rows(1, "\"Table 2, of a paper\n\"id|\"a\n\"x|1\n\"y|2\n");
         let message = read("o.xlsx", book(&[("s", &titled)]), "id=id").unwrap_err();
@@ -214,9 +243,21 @@ mod tests {
         assert_eq!(found, "o | x y | - | a | 1; 2");
         let dated = rows(1, "\"id|\"a\n\"x|d45537\n\"y|2\n");
         let message = read("o.xlsx", book(&[("s", &dated), ("t", &dated)]), "id=id").unwrap_err();
-        let expected = "sheet `s`: row 1, column `a`: `2024-09-02` is not a number";
+        let expected = "sheet `s`: row 2, column `a`: `2024-09-02` is not a number";
         assert!(message.contains(expected), "{message}");
         assert!(message.ends_with("FILE.xlsx#SHEET reads one sheet"), "{message}");
+    }
+
+    #[test]
+    fn messages_have_the_row_numbers_of_the_sheet() {
+        for (table, expected) in [
+            ("\"id|\"a\n\"x|1\n|\n\"y|\"n.d.\n", "sheet `s`: row 6, column `a`: `n.d.`"),
+            ("\"id|\"a\n\"x&#10;y|1\n|\n|2\n", "sheet `s`: row 6 has no id"),
+            ("\"id|\"a\n\"x|1\n|\n\"x|2\n", "sheet `s`: id `x` is in row 4 and again in row 6"),
+            ("\"id|\"a|\"b\n|\"mg|\"mg\n\"x|1|2\n", "row 4 holds text in 2 of 2 columns"),
+        ] {
+            refused(read("o.xlsx", book(&[("s", &rows(3, table))]), "id=id"), expected);
+        }
     }
 
     #[test]

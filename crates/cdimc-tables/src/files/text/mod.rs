@@ -79,8 +79,16 @@ fn table<R: BufRead>(
     let Some(Header { names, has_row: mut is_row, .. }) = header else {
         return Err(Problem::EmptyFile);
     };
+    let line = records.line(&record);
+    if let Some(id) = options.id.as_ref().filter(|id| is_row && !names.contains(id)) {
+        ensure!(
+            !record.iter().any(|cell| cell == id),
+            "no column `{id}`, but line {line} has this name: --skip-lines {} leaves out what is above it",
+            line - 1
+        );
+    }
     let columns = Columns::of_header(names, options, records.above.is_gct)?;
-    let mut rows = Rows::new(&columns, options, records.above.delimiter);
+    let mut rows = Rows::new(&columns, options, records.above.delimiter, typed);
     while is_row {
         ensure!(
             columns.names.len() > 1 || !records.passed_a_blank_line(&record),
@@ -90,7 +98,7 @@ fn table<R: BufRead>(
         rows.take(&record, records.line(&record), budget)?;
         is_row = records.read(&mut record)?;
     }
-    rows.check(typed)?;
+    rows.check()?;
     let features = columns.features();
     let values = Array2::from_shape_vec((rows.count, features.len()), rows.values)
         .map_err(|_| Problem::NoFeatures)?;

@@ -3,7 +3,9 @@
 use super::{Columns, Role, check_length};
 use crate::checks::CellStyles;
 use crate::error::Problem;
-use crate::files::{Budget, ReadOptions, is_missing};
+use crate::files::{Budget, ReadOptions, Replicates, is_missing, is_unnamed};
+use crate::table::{check_ids_once, no_id};
+use std::collections::HashSet;
 
 /// The content of the rows below the header.
 pub(super) struct Rows<'a> {
@@ -17,7 +19,12 @@ pub(super) struct Rows<'a> {
     point: Option<String>,
     /// Statistics of how the cells are written.
     styles: CellStyles,
-    first_line: u64,
+    /// Whether rows are typed text, which counts them from the header, and not of a spreadsheet, which numbers its lines.
+    typed: bool,
+    /// Number of each row in messages, if rows have ids.
+    numbers: Vec<u64>,
+    /// Advice if the first row holds text.
+    second_header: String,
     /// Whether a column without a name has a cell that is not empty.
     pub(super) unnamed_hold: bool,
     pub(super) count: usize,
@@ -27,7 +34,12 @@ pub(super) struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    pub(super) fn new(columns: &'a Columns, options: &'a ReadOptions, delimiter: u8) -> Self {
+    pub(super) fn new(
+        columns: &'a Columns,
+        options: &'a ReadOptions,
+        delimiter: u8,
+        typed: bool,
+    ) -> Self {
         Self {
             columns,
             n_features: columns.features().len(),
@@ -35,8 +47,10 @@ impl<'a> Rows<'a> {
             commas_are_decimal: delimiter == b';',
             comma: None,
             point: None,
-            styles: CellStyles::new(columns.names.len()),
-            first_line: 0,
+            styles: CellStyles::new(&columns.names),
+            typed,
+            numbers: Vec::new(),
+            second_header: String::new(),
             unnamed_hold: false,
             count: 0,
             ids: Vec::new(),
@@ -59,23 +73,34 @@ impl<'a> Rows<'a> {
             return Ok(());
         }
         self.count += 1;
-        if self.count == 1 {
-            self.first_line = line;
-        }
+        let is_first = self.count == 1;
+        let number = if self.typed { self.count as u64 } else { line };
         check_length(self.count, line, names.len(), record)?;
         budget.values(&[self.n_features])?;
+        if is_first {
+            self.second_header = match names_columns(names, record) {
+                true => format!(
+                    "it seems to name the columns below a line that groups them: add --skip-lines {}",
+                    line - 1
+                ),
+                false => format!("a second header, or a row of units? delete line {line}"),
+            };
+        }
         self.unnamed_hold |= unnamed.iter().any(|&column| !record[column].is_empty());
         for ((column, text), &role) in record.iter().enumerate().zip(roles) {
             if matches!(role, Role::Id | Role::Label) {
-                let n_bytes = size_of::<String>() + text.len();
+                let n_bytes = size_of::<(String, u64)>() + text.len();
                 budget.bytes(n_bytes as u64)?;
             }
             match role {
-                Role::Id => self.ids.push(text.to_owned()),
+                Role::Id => {
+                    self.numbers.push(number);
+                    self.ids.push(text.to_owned());
+                }
                 Role::Label => self.labels.push(text.to_owned()),
                 Role::Feature => {
                     let value = self.number(column, text).unwrap_or_else(|| {
-                        self.styles.text(column, self.count, text);
+                        self.styles.text(column, number, is_first, text);
                         f64::NAN
                     });
                     self.values.push(value);
@@ -92,11 +117,24 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Returns an error about texts in columns of numbers, for all columns at once, and if `typed`, about points that
-    /// seem to group thousands.
-    pub(super) fn check(&self, typed: bool) -> Result<(), Problem> {
-        let problem = self.styles.problem(&self.columns.names, Some(self.first_line), typed);
-        problem.map_or(Ok(()), |problem| Err(Problem::Message(problem)))
+    /// Returns an error about texts in columns of numbers, for all columns at once, about points of typed numbers that
+    /// seem to group thousands, or about absent or repeated ids.
+    pub(super) fn check(&self) -> Result<(), Problem> {
+        if let Some(problem) = self.styles.problem(&self.second_header, self.typed) {
+            return Err(Problem::Message(problem));
+        }
+        // In a transposed table they name features.
+        if self.options.transposed {
+            return Ok(());
+        }
+        let without = self.ids.iter().position(|id| is_missing(id, self.options));
+        if let Some(row) = without {
+            return Err(no_id(self.numbers[row]));
+        }
+        if self.options.replicates == Replicates::Refuse {
+            check_ids_once(&self.ids, |row| self.numbers[row])?;
+        }
+        Ok(())
     }
 
     /// Returns the number in a cell, NaN if it is missing, `None` if it is a text.
@@ -122,4 +160,13 @@ impl<'a> Rows<'a> {
         self.styles.number(column, text, value);
         Some(value)
     }
+}
+
+/// Returns whether the row below the header names columns: its words differ, while the header repeats a name or has none
+/// above a word. Merged cells group columns so.
+fn names_columns(header: &[String], row: &csv::StringRecord) -> bool {
+    let mut seen = HashSet::new();
+    let words = || header.iter().zip(row).skip(1).filter(|(_, cell)| !cell.is_empty());
+    words().all(|(_, cell)| seen.insert(cell))
+        && words().any(|(name, _)| is_unnamed(name) || !seen.insert(name))
 }

@@ -103,8 +103,8 @@ fn every_error_names_the_row_or_column() {
         - :: b,c,b\n1,2,3\n :: rna.csv: `b` names features 1, 3: a feature has
         - :: 1-Mar,c,1-Mar\n1,2,3\n :: makes one of each; spreadsheets make such dates of MARCH1 and MARC1$
         id=id :: id,b,id\nx,2,1\n :: rna.csv: two columns are named `id`$
-        id=id :: id,b\nx,2\nNA,3\n :: rna.csv: row 2 has no id$
-        id=id :: id,a\nx,1\n,2\n :: row 2 has no id$
+        id=id :: id,b\nx,2\nNA,3\n :: rna.csv: row 2 has no id: write one, or delete the row$
+        id=id :: id,a\nx,1\n,2\n :: row 2 has no id
         id=id :: id\nx\n :: rna.csv: no column of numbers$
     ",
     );
@@ -239,6 +239,42 @@ fn numbers_formatted_for_people_get_advice_that_keeps_their_columns() {
     are_refused(text);
     for [options, text, _] in cases(text) {
         assert!(!read_text(text, &options).unwrap_err().contains("--drop"));
+    }
+}
+
+#[test]
+fn numbers_with_marks_and_repeated_headers_are_not_proposed_as_missing_values() {
+    for text in ["(11.6)", "16.3 H", "16.3*", "*16", "5 mg/dL", "1.2e3 (H)"] {
+        let table = format!("id,a,b\nx,1,2\ny,{text},3\nz,n.d.,4\n");
+        let message = read_text(table, "id=id").unwrap_err();
+        let expected = format!("`{text}` in column `a` is a number with a mark or unit: write");
+        assert!(message.contains(&expected), "{message}");
+        assert!(message.ends_with("add --missing-value 'n.d.'"), "{message}");
+    }
+    are_refused(
+        r"
+        id=id :: id,a,b\nx,1,2\nid,a,b\ny,3,4\n :: row 2, column `a`: `a` is not a number; `a` in columns `a`, `b` is the name of the column: delete the row, in which the header is repeated$
+        id=id :: id,a,b\nx,1a,2\ny,2b,3\n :: otherwise leave it out with --drop 'a'$
+        id=id :: id,a,b\nx,G1,2\ny,2,3\nz,3,4 :: add --missing-value 'G1'$
+    ",
+    );
+}
+
+#[test]
+fn a_line_that_groups_columns_is_skipped_by_the_proposed_option() {
+    for (lines, options) in [
+        (",Blood,,Urine\npatient,crp,ldl,ph\n", "id=patient"),
+        (",Blood,,Urine\n,crp,ldl,ph\n", "-"),
+        ("# a study\n,Blood,,Urine\npatient,crp,ldl,ph\n", "id=patient"),
+        ("patient,Blood,Blood,Urine\n,crp,ldl,ph\n", "-"),
+    ] {
+        let text = format!("{lines}x,1,2,3\ny,4,5,6\n");
+        let message = read_text(&*text, options).unwrap_err();
+        let n = lines.lines().count() - 1;
+        assert!(message.contains(&format!("--skip-lines {n}")), "{message}");
+        assert!(!message.contains("delete") && !message.contains("other files"), "{message}");
+        let found = read_text(text, &format!("{options} skip={n}")).unwrap();
+        assert_eq!(found, "x y | - | crp/ldl/ph | 1 2 3; 4 5 6");
     }
 }
 

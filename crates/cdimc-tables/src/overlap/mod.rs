@@ -1,5 +1,7 @@
 //! Checks whether the ids of tables name the same samples, and advises what to do if few agree.
 
+mod patterns;
+
 use crate::Table;
 use crate::spelling::{escape_invisible, is_made_date, plain_spelling};
 use std::collections::{HashMap, HashSet};
@@ -9,10 +11,6 @@ pub(crate) const MIN_SHARED_SHARE: f64 = 0.1;
 /// Number of example ids per side in a message.
 const SHOWN_IDS: usize = 2;
 const SHOWN_PAIRS: usize = 8;
-/// Shorter prefixes identify no sample.
-const MIN_PREFIX_LENGTH: usize = 4;
-/// Barcodes are not longer; the limit bounds the time for ids that are sequences.
-const MAX_PREFIX_LENGTH: usize = 64;
 
 /// A spelling of an id in which ids are compared.
 type Form = fn(&str) -> String;
@@ -74,20 +72,6 @@ impl<'a> Side<'a> {
             of_form.entry(form(id)).and_modify(|one| *one = None).or_insert(Some(id));
         }
         of_form
-    }
-
-    /// Returns the common prefix and suffix of all ids; with `whole_parts`, cut at separators.
-    fn affixes(&self, whole_parts: bool) -> (&'a str, &'a str) {
-        let Some(&first) = self.ids.first().filter(|_| self.ids.len() > 1) else { return ("", "") };
-        let prefix = self.ids.iter().fold(first, |prefix, id| common_prefix(prefix, id));
-        let suffix = self.ids.iter().fold(first, |suffix, id| common_suffix(suffix, id));
-        if !whole_parts {
-            return (prefix, suffix);
-        }
-        let is_separator = |c: char| !c.is_alphanumeric();
-        let end = prefix.char_indices().rfind(|&(_, c)| is_separator(c));
-        let prefix = &prefix[..end.map_or(0, |(at, c)| at + c.len_utf8())];
-        (prefix, suffix.find(is_separator).map_or("", |at| &suffix[at..]))
     }
 }
 
@@ -158,13 +142,16 @@ impl<'a> IdOverlap<'a> {
     fn hint(&self) -> Option<String> {
         // Numbered columns look like numbered rows: a finding only if the rows do not agree.
         let turned = if self.shares_few() { self.samples_in_columns() } else { None };
-        let writing = || {
-            let found = [self.spelling_advice(), self.date_advice()];
-            Some(found.into_iter().flatten().collect::<Vec<_>>().join("; "))
+        let (spelling, dates) = (self.spelling_advice(), self.date_advice());
+        let n_alike = spelling.as_ref().map_or(0, |(n, _)| *n);
+        let pattern =
+            if self.shares_few() && dates.is_none() { self.pattern_advice() } else { None };
+        let pattern = pattern.filter(|(n_shared, _)| *n_shared > n_alike).map(|(_, advice)| advice);
+        let written = || {
+            let found = spelling.map(|(_, advice)| advice).into_iter().chain(dates);
+            Some(found.collect::<Vec<_>>().join("; ")).filter(|found| !found.is_empty())
         };
-        turned
-            .or_else(|| writing().filter(|found| !found.is_empty()))
-            .or_else(|| if self.shares_few() { self.pattern_advice() } else { None })
+        turned.or(pattern).or_else(written)
     }
 
     /// Checks whether the columns of one table are named like the rows of another.
@@ -182,101 +169,20 @@ impl<'a> IdOverlap<'a> {
         ))
     }
 
-    /// Returns a pattern that makes ids agree with other tables.
-    fn pattern_advice(&self) -> Option<String> {
-        self.prefix_advice()
-            .or_else(|| self.cores_without_affixes(true))
-            .or_else(|| self.cores_without_affixes(false))
-    }
-
-    /// Returns the prefix length that makes most ids agree with the others. Of equally good lengths it prefers one that
-    /// ends at a separator, then the shortest.
-    ///
-    /// Returns `None` if two ids of one table would become equal, or fewer than half of its own ids are shared.
-    fn prefix_advice(&self) -> Option<String> {
-        let Self { own, others, .. } = self;
-        let all = || others.iter().chain([own]).flat_map(|side| &side.ids);
-        let ends = |length: usize| {
-            all().all(|id| id.chars().nth(length).is_none_or(|next| !next.is_alphanumeric()))
-        };
-        let names = |side: &Side<'_>, length: usize| -> Option<HashSet<String>> {
-            let names: HashSet<String> =
-                side.ids.iter().map(|id| id.chars().take(length).collect()).collect();
-            (names.len() == side.ids.len()).then_some(names)
-        };
-        let longest = own.ids.iter().map(|id| id.chars().count()).max()?;
-        let candidate = |length: usize| {
-            let own = names(own, length)?;
-            let others: Option<Vec<_>> = others.iter().map(|side| names(side, length)).collect();
-            let others = others?;
-            let shared = own.iter().filter(|id| others.iter().any(|ids| ids.contains(*id))).count();
-            Some((shared, ends(length), length))
-        };
-        // If the ids of one table are shorter, each may be a prefix of another table's id.
-        let best = (MIN_PREFIX_LENGTH..=longest.min(MAX_PREFIX_LENGTH)).filter_map(candidate).rev();
-        let (shared, _, length) = best.max_by_key(|&(shared, ends, _)| (shared, ends))?;
-        let of = own.ids.len();
-        (2 * shared >= of).then(|| {
-            format!(
-                "the first {length} characters are shared by {shared} of {of}: --id-pattern '^(.{{{length}}})'"
-            )
-        })
-    }
-
-    /// Returns the prefixes and suffixes that only some tables have.
-    fn cores_without_affixes(&self, whole_parts: bool) -> Option<String> {
-        let sides = || std::iter::once(&self.own).chain(&self.others);
-        let (mut prefixes, mut suffixes): (Vec<&str>, Vec<&str>) =
-            sides().map(|side| side.affixes(whole_parts)).unzip();
-        // A part that all tables have belongs to the names.
-        let end = prefixes.iter().fold(prefixes[0], |end, prefix| common_suffix(end, prefix)).len();
-        let begin =
-            suffixes.iter().fold(suffixes[0], |begin, suffix| common_prefix(begin, suffix)).len();
-        prefixes.iter_mut().for_each(|prefix| *prefix = &prefix[..prefix.len() - end]);
-        suffixes.iter_mut().for_each(|suffix| *suffix = &suffix[begin..]);
-        let cores: Vec<HashSet<&str>> = sides()
-            .zip(prefixes.iter().zip(&suffixes))
-            .map(|(side, (prefix, suffix))| {
-                let inner = |id: &&'a str| id.strip_prefix(*prefix)?.strip_suffix(*suffix);
-                side.ids.iter().filter_map(inner).collect()
-            })
-            .collect();
-        let shared = cores[0].iter().filter(|id| cores[1..].iter().any(|ids| ids.contains(*id)));
-        let (shared, of) = (shared.count(), self.own.ids.len());
-        let all_differ = sides().zip(&cores).all(|(side, cores)| side.ids.len() == cores.len());
-        // `A01` and `B01` are two samples; `A01` and `01` may be one.
-        let n_affixed = |affixes: &[&str]| affixes.iter().filter(|affix| !affix.is_empty()).count();
-        let is_clear = whole_parts || (n_affixed(&prefixes) < 2 && n_affixed(&suffixes) < 2);
-        if !all_differ || !is_clear || 2 * shared < of {
-            return None;
-        }
-        let any_of = |affixes: &[&str]| {
-            let there = affixes.iter().filter(|affix| !affix.is_empty());
-            let there: Vec<String> = there.map(|affix| escaped(affix)).collect();
-            if there.is_empty() { String::new() } else { format!("(?:{})?", there.join("|")) }
-        };
-        Some(format!(
-            "without the common beginnings and ends of the ids of a file, {shared} of {of} are shared: --id-pattern '^{}(.*?){}$'",
-            any_of(&prefixes),
-            any_of(&suffixes)
-        ))
-    }
-
-    /// Returns the ids that differ from others in spelling only. Two lanes may have the same barcode, so lanes are
-    /// ignored only where that makes many ids agree.
-    fn spelling_advice(&self) -> Option<String> {
-        let least = MIN_SHARED_SHARE * self.own.ids.len() as f64;
-        let forms: [(Form, f64); 3] = [(plain_spelling, 0.0), (without_copy, 0.0), (bare, least)];
-        let pairs = forms.iter().find_map(|&(form, least)| {
-            let pairs = self.same_form(form);
-            (!pairs.is_empty() && pairs.len() as f64 >= least).then_some(pairs)
-        })?;
+    /// Returns the number of ids that differ from others in spelling only, with advice.
+    fn spelling_advice(&self) -> Option<(usize, String)> {
+        let forms: [Form; 2] = [plain_spelling, without_copy];
+        let found = forms.into_iter().map(|form| self.same_form(form));
+        let pairs = found.into_iter().find(|pairs| !pairs.is_empty())?;
         let shown = |(own, other): &(&str, &str)| {
             format!("`{}` and `{}`", escape_invisible(own), escape_invisible(other))
         };
         let first: Vec<String> = pairs.iter().take(SHOWN_PAIRS).map(shown).collect();
         let n_alike = pairs.len();
-        Some(format!("{n_alike} more would agree if written alike, as {}", first.join(", ")))
+        Some((
+            n_alike,
+            format!("{n_alike} more would agree if written alike, as {}", first.join(", ")),
+        ))
     }
 
     /// Pairs each unshared id with the id of another table that has the same form.
@@ -353,15 +259,6 @@ fn without_copy(id: &str) -> String {
     })
 }
 
-/// Returns the id without separators and without the lane number after a cell barcode.
-fn bare(id: &str) -> String {
-    let id = match id.rsplit_once('-') {
-        Some((barcode, lane)) if barcode.len() >= 8 && lane.parse::<u8>().is_ok() => barcode,
-        _ => id,
-    };
-    plain_spelling(id).replace('-', "")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -387,9 +284,7 @@ mod tests {
                 "c.csv: 3 of 3 ids cannot be joined with another file: it has `S1`, `S2`, the others have `s1`, `s2`; 2 more would agree if written alike, as `S1` and `s1`, `S2` and `s2`"
             ]
         );
-        for (one, other) in
-            [("0", "0.0"), ("AAACCCAAG-1", "AAACCCAAG"), ("P_01", "p01"), ("007", "7")]
-        {
+        for (one, other) in [("0", "0.0"), ("P_01", "p01"), ("007", "7")] {
             let lines = warnings(&[table("a", &[one]), table("b", &[other])]);
             assert!(lines[0].contains(&format!("as `{one}` and `{other}`")), "{lines:?}");
         }
@@ -496,6 +391,9 @@ mod tests {
         let mixed = ids(&|i| format!("TCGA-A0-1{i:03}{}", if i < 3 { "" } else { "-01A-21" }));
         both(&patients, &mixed, "--id-pattern '^(.{12})'");
         let (short, rna) = (ids(&|i| format!("{i}")), ids(&|i| format!("lab_{i}_rna.1")));
+        let barcodes = ids(&|i| format!("{i:010b}").replace('0', "A").replace('1', "C"));
+        let lanes: Vec<String> = barcodes.iter().map(|barcode| format!("{barcode}-1")).collect();
+        both(&barcodes, &lanes, "--id-pattern '^([^-]+)'");
         both(&short, &rna, "--id-pattern '^(?:lab_)?(.*?)(?:_rna\\.1)?$'");
         let (names, glued) = (ids(&|i| format!("A{i:03}b")), ids(&|i| format!("LabA{i:03}bRna")));
         both(&names, &glued, "--id-pattern '^(?:Lab)?(.*?)(?:Rna)?$'");
