@@ -133,7 +133,7 @@ def predict(blocks: dict[str, Any], estimator: MultiViewClusterer, what: str, em
     """Returns a result per sample, in order of first appearance, as an array like ``empty``."""
     views, model = estimator._ready(blocks)
     named = views[0].ids is not None
-    ids = list(dict.fromkeys(id for view in views for id in view.ids or names_of([view])))
+    ids = names_of(views)
     values = np.full((len(ids), *empty.shape[1:]), missing_value(empty), empty.dtype)
     if there := with_values(views):
         found = model.predict(there, estimator._call())

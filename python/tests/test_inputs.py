@@ -210,6 +210,22 @@ def test_a_sample_without_any_value_has_no_cluster(data, quick):
         assert fitted.predict(views)[7] == -1
 
 
+def test_a_row_without_any_value_shifts_no_other_row(data, quick):
+    views = {f"table{v}": pd.DataFrame(view).rename(index="s{}".format, columns=str) for v, view in enumerate(data[0])}
+    for frame in views.values():
+        frame.loc["s2"] = np.nan
+    names = [f"s{i}" for i in range(60)]
+    with pytest.warns(cdimc.UnobservedSamplesWarning, match="first: (s2|3)"):
+        model = quick("t-mixture").fit(views)
+        as_arrays = quick("t-mixture").fit([frame.to_numpy() for frame in views.values()])
+        table = model.to_frame(views)
+        assert model.predict(views).tolist() == model.labels_.tolist() == as_arrays.labels_.tolist()
+        assert np.array_equal(model.predict_proba(views), model.probabilities_, equal_nan=True)
+        assert np.array_equal(model.impute(views)["table0"][3:], as_arrays.impute(list(views.values()))[0][3:])
+    assert model.samples_ == cdimc.sample_names(views) == list(table.index) == list(model.to_frame().index) == names
+    assert np.flatnonzero(model.labels_ == -1).tolist() == np.flatnonzero(table["cluster"] == -1).tolist() == [2]
+
+
 def test_single_missing_cells_hold_the_mean_of_their_column(data, quick):
     views = [view.copy() for view in data[0]]
     row = int(np.flatnonzero(~np.isnan(views[0][:, 0]))[0])
@@ -277,15 +293,15 @@ def test_new_samples_may_all_lack_a_view_that_has_names(frames, quick):
     first = frames["table0"].iloc[:9]
     expected = dict(zip(first.index, model.predict({"table0": first})))
     assert model.predict({"table1": frames["table1"].iloc[:0], "table0": first}).tolist() == list(expected.values())
-    # Those without a value come last, the others as they appear first, be it without a value.
+    # Samples come as they appear first, with or without a value.
     nothing = pd.DataFrame(np.nan, ["stranger", *first.index[::-1]], frames["table1"].columns)
     views = {"table1": nothing, "table0": first}
     names = cdimc.sample_names(views)
-    assert names == [*first.index[::-1], "stranger"]
+    assert names == ["stranger", *first.index[::-1]]
     with pytest.warns(cdimc.UnobservedSamplesWarning, match="1 samples get no cluster.*first: stranger."):
-        assert model.predict(views).tolist() == [expected[name] for name in names[:-1]] + [-1]
+        assert model.predict(views).tolist() == [-1] + [expected[name] for name in names[1:]]
         filled = model.impute(views)
-    assert np.array_equal(filled["table0"][:-1], first.to_numpy()[::-1]) and np.isnan(filled["table1"][-1]).all()
+    assert np.array_equal(filled["table0"][1:], first.to_numpy()[::-1]) and np.isnan(filled["table1"][0]).all()
     with pytest.raises(ValueError, match="table0: "):
         model.predict({"table0": first.iloc[:0]})
 
