@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from collections import Counter
 from collections.abc import Sequence
@@ -204,8 +205,7 @@ def associations(data: Any, columns: Sequence[str] | None = None, *, groupby: st
     DataFrame
         One row per column, smallest p value first: ``test``, ``n``, ``statistic``, ``p``, ``q`` (Benjamini and Hochberg
         over these columns), ``effect`` and its ``size``, ``ari`` (adjusted Rand index of clusters and categories),
-        typical values of each cluster, and a ``note`` if there was no test. Clusters are numbered in the order of their
-        categories.
+        typical values of each cluster by name, and a ``note`` if there was no test.
 
     Examples
     --------
@@ -215,8 +215,11 @@ def associations(data: Any, columns: Sequence[str] | None = None, *, groupby: st
     >>> found[["column", "test", "n"]].values.tolist(), round(float(found.p[0]), 4)
     ([['age', 'Kruskal-Wallis', 8]], 0.0209)
     """
-    table, _, _ = _compared(data, columns, None, groupby)
-    return _frame(table)
+    table, _, _, clusters = _compared(data, columns, None, groupby)
+    frame, names = _frame(table), {str(code): str(name) for code, name in enumerate(clusters)}
+    named = re.compile(r"(?:^|(?<=; ))\d+(?=: )")
+    frame["clusters"] = [named.sub(lambda found: names.get(found[0], found[0]), text) for text in frame["clusters"]]
+    return frame
 
 
 def survival(data: Any, time: str, event: str, *, groupby: str = "cluster") -> dict[str, Any]:
@@ -236,8 +239,7 @@ def survival(data: Any, time: str, event: str, *, groupby: str = "cluster") -> d
     dict
         ``p`` (NaN without a test), ``log_rank`` (chi squared, degrees of freedom, samples, events; empty without a test),
         ``clusters`` (a frame: medians, restricted means up to ``horizon``, hazard ratios against the cluster
-        ``reference``) and ``curves`` (a frame: steps of the Kaplan-Meier curves). Clusters are numbered in the order of
-        their categories.
+        ``reference``) and ``curves`` (a frame: steps of the Kaplan-Meier curves), with the clusters' names.
 
     Raises
     ------
@@ -253,21 +255,26 @@ def survival(data: Any, time: str, event: str, *, groupby: str = "cluster") -> d
     """
     import pandas as pd
 
-    _, curves, record = _compared(data, [time, event], (time, event), groupby)
-    found = json.loads(record)
+    _, table, record, names = _compared(data, [time, event], (time, event), groupby)
+    found, curves = json.loads(record), _frame(table)
     clusters = pd.json_normalize(found["survival"]["clusters"], sep="-").drop(columns="hazard-ratio", errors="ignore")
+    for frame in (clusters, curves):
+        frame["cluster"] = pd.Categorical.from_codes(frame["cluster"].to_numpy(dtype=int), names)
     return {
         "p": found.get("log-rank", {}).get("p", float("nan")),
         "log_rank": found.get("log-rank", {}),
         "clusters": clusters,
-        "reference": found["survival"]["reference"],
+        "reference": names[found["survival"]["reference"]],
         "horizon": found["survival"]["horizon"],
-        "curves": _frame(curves),
+        "curves": curves,
     }
 
 
 def _compared(data: Any, columns: Sequence[str] | None, times: tuple[str, str] | None, groupby: str) -> Any:
-    """Returns the engine's comparison of these columns, which are passed as text, and warns as the command does."""
+    """Returns the engine's comparison of these columns, which are passed as text, and the name of each cluster.
+
+    It warns as the command does.
+    """
     import pandas as pd
 
     # A frame may have a column named obs.
@@ -292,7 +299,9 @@ def _compared(data: Any, columns: Sequence[str] | None, times: tuple[str, str] |
         raise ValueError("; ".join(notes))
     for note in notes:
         warnings.warn(note, OddDataWarning, stacklevel=callers_level())
-    return table, curves, record
+    # Missing labels turn whole numbers into floats.
+    clusters = [int(c) if isinstance(c, float) and c.is_integer() else c for c in groups.categories]
+    return table, curves, record, clusters
 
 
 def _frame(table: tuple[list[str], list[list[str]]]) -> Any:

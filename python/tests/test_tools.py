@@ -143,6 +143,29 @@ def test_label_minus_one_is_no_cluster_of_any_type(dtype):
     assert cdimc.tl.survival(more, "days", "dead")["log_rank"] == cdimc.tl.survival(obs, "days", "dead")["log_rank"]
 
 
+@pytest.mark.parametrize(
+    "labels, names",
+    [
+        (pd.Categorical(["1"] * 8 + ["2"] * 8), ["1", "2"]),
+        (pd.Categorical(["2"] * 8 + ["1"] * 8, ["0", "1", "2"]), ["1", "2"]),
+        (["10"] * 8 + ["2"] * 8, ["10", "2"]),
+        ([3] * 8 + [7] * 8, [3, 7]),
+        ([3.0] * 8 + [7.0] * 8, [3, 7]),
+    ],
+)
+def test_clusters_keep_their_names(labels, names):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    obs = pd.DataFrame({"cluster": labels, "age": range(40, 56), "days": range(1, 17), "dead": [1, 0] * 8})
+    found = cdimc.tl.associations(obs)["clusters"][0]
+    assert [part.partition(": ")[0] for part in found.split("; ")] == [str(name) for name in names]
+    survival = cdimc.tl.survival(obs, "days", "dead")
+    assert list(survival["clusters"]["cluster"]) == list(survival["curves"]["cluster"].unique()) == names
+    assert survival["reference"] in names
+    legend = cdimc.pl.survival(obs, "days", "dead").get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == [f"cluster {name} (n = 8)" for name in names]
+
+
 def test_words_for_missing_are_missing_as_in_the_command():
     sex = [*"mmmfff", None, None, None, None] + [*"ffffmm", None, None, None, None]
     known = pd.DataFrame({"cluster": [0] * 10 + [1] * 10, "sex": sex, "days": [None, *range(2, 11)] * 2, "dead": [1, 0] * 10})
