@@ -203,7 +203,11 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return pd.DataFrame({name: place.spread(values) for name, values in found.columns.items()}, place.names)
 
     def score(self, Xs: Views, y: object = None) -> float:
-        """Returns the mean of ``score_samples``."""
+        """Returns the mean of ``score_samples``.
+
+        It does not compare models: the loss is a distance relative to the spread of the model's own clusters. Choose the
+        number of clusters with ``n_clusters="auto"``.
+        """
         return float(np.nanmean(self.score_samples(Xs)))
 
     def impute(self, Xs: Views) -> Any:

@@ -88,7 +88,11 @@ class AsSingleTable(ClusterMixin, TransformerMixin, BaseEstimator):  # type: ign
         return scores
 
     def score(self, X: Any, y: object = None) -> float:
-        """Returns the mean of ``score_samples``."""
+        """Returns the mean of ``score_samples``.
+
+        It does not compare models, so give searches another scorer: the loss is a distance relative to the spread of the
+        model's own clusters. Choose the number of clusters with ``n_clusters="auto"`` of the estimator.
+        """
         return float(np.nanmean(self.score_samples(X)))
 
     def _fitted(self) -> Any:

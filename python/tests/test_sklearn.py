@@ -61,3 +61,19 @@ def test_pipelines_and_searches_work(table, quick):
     ).fit(X)
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
     assert search.best_estimator_.predict(X).shape == (60,)
+
+
+@pytest.mark.filterwarnings("ignore::cdimc.OddDataWarning")
+@pytest.mark.parametrize("seed", range(4))
+def test_auto_chooses_the_number_of_clusters_and_known_classes_score_a_search(seed):
+    made = cdimc.datasets.make_views(300, 4, random_state=seed)
+    X, views = np.hstack(made.views), [slice(0, 12), slice(12, 19), slice(19, 39)]
+    auto = cdimc.TMixture("auto", n_clusters_range=(2, 8), random_state=0)
+    assert cdimc.AsSingleTable(auto, views=views).fit(X).estimator_.n_clusters_ == 4
+    table = cdimc.AsSingleTable(cdimc.TMixture(starts=2, random_state=0), views=views)
+
+    def agreement(model, X, y):
+        return cdimc.metrics.ari(y, model.predict(X))
+
+    search = GridSearchCV(table, {"estimator__n_clusters": [2, 3, 4, 5]}, scoring=agreement, cv=2).fit(X, made.target)
+    assert search.best_params_ == {"estimator__n_clusters": 4}
