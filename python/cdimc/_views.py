@@ -13,6 +13,9 @@ from . import _cdimc
 #: A list or dict of arrays, frames or AnnData, or a MuData.
 Views: TypeAlias = Any
 
+#: Label of a sample without a cluster as text: some types of columns make a float of it.
+NO_CLUSTER = ("-1", "-1.0")
+
 
 class Sparse(NamedTuple):
     """Matrix in compressed rows, as in SciPy, with ascending and unique columns per row."""

@@ -17,7 +17,7 @@ from ._cdimc import DEFAULT_METHOD
 from ._estimator import COUNTS, Call, MultiViewClusterer, callers_level, columns_of, n_subsamples_of, seed_of
 from ._methods import by_name
 from ._progress import Progress, reporter
-from ._views import as_views, text_of
+from ._views import NO_CLUSTER, as_views, text_of
 from ._warnings import OddDataWarning
 
 __all__ = ["associations", "cluster", "markers", "stability", "survival"]
@@ -288,8 +288,7 @@ def _compared(data: Any, columns: Sequence[str] | None, times: tuple[str, str] |
         if count[str(column)] > 1:
             raise ValueError(f"two columns are named `{column}`")
     groups = pd.Categorical(known[groupby])
-    # Label -1 is a sample without a cluster; in some column types it is -1.0 or a text.
-    groups = groups.remove_categories([c for c in groups.categories if str(c) in ("-1", "-1.0")])
+    groups = groups.remove_categories([c for c in groups.categories if str(c) in NO_CLUSTER])
     known = known[groups.codes >= 0]
 
     text = [(str(name), text_of(known[name])) for name in names]

@@ -11,20 +11,43 @@ pd = pytest.importorskip("pandas")
 
 def test_scores_equal_scikit_learn():
     rng = np.random.default_rng(0)
-    truth, found = rng.integers(0, 4, 200), rng.integers(-1, 6, 200)
+    truth, found = rng.integers(-1, 3, 200), rng.integers(0, 6, 200)
     for mean in ("arithmetic", "geometric", "min", "max"):
         expected = peer.normalized_mutual_info_score(truth, found, average_method=mean)
         assert cdimc.metrics.nmi(truth, found, mean) == pytest.approx(expected, abs=1e-12)
     assert cdimc.metrics.ari(truth, found) == pytest.approx(peer.adjusted_rand_score(truth, found), abs=1e-12)
     precision, recall, f = cdimc.metrics.pairwise(truth, found)
     assert f == pytest.approx(2 * precision * recall / (precision + recall))
-    names = np.array(["a", "b", "c", "d"])[truth]
+    names = np.array(["b", "c", "d", "a"])[truth]
     assert cdimc.metrics.scores(names, found) == cdimc.metrics.scores(truth, found)
     naming = cdimc.metrics.match_labels(truth, found)
     named = np.array([naming[c] if naming[c] is not None else -9 for c in found])
     assert cdimc.metrics.accuracy(truth, found) == np.mean(named == truth)
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="truth has 2 samples, found has 1: must be the same samples"):
         cdimc.metrics.accuracy([0, 1], [0])
+    with pytest.raises(ValueError, match=r"found has the shape \(2, 2\): must be one label per sample"):
+        cdimc.metrics.accuracy([0, 1, 1, 0], [[0, 1], [1, 0]])
+    with pytest.raises(ValueError, match="normalizer = 'sqrt': must be one of arithmetic, geometric, min, max"):
+        cdimc.metrics.nmi(truth, found, "sqrt")
+
+
+@pytest.mark.parametrize(
+    "truth, found",
+    [
+        ([0, 0, 1, 1, -1, -1, 1], [2, 2, 0, 2, 1, 1, -1]),
+        (["a", "a", "b", "b", "-1", "-1", None], ["x", "x", "y", "x", "z", "z", "y"]),
+        ([0.0, 0.0, 1.0, 1.0, -1.0, -1.0, np.nan], [2, 2, 0, 2, 1, 1, 0]),
+        (pd.array([0, 0, 1, 1, -1, -1, None]), pd.array([2, 2, 0, 2, 1, 1, None])),
+        (list("aabbcca"), pd.Categorical(["2", "2", "0", "2", "1", "1", None])),
+        (list("aabbcca"), [2, 2, 0, 2, 1, 1, None]),
+    ],
+)
+def test_samples_without_a_class_or_a_cluster_are_left_out_of_scores(truth, found):
+    expected = cdimc.metrics.scores(list("aabbcc"), [2, 2, 0, 2, 1, 1])
+    assert cdimc.metrics.scores(truth, found) == pytest.approx(expected)
+    assert len(cdimc.metrics.match_labels(truth, found)) == 3
+    with pytest.raises(ValueError, match="no sample has both a class and a cluster"):
+        cdimc.metrics.ari(truth[-1:], found[-1:])
 
 
 @pytest.mark.parametrize(
