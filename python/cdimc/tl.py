@@ -112,15 +112,15 @@ def cluster(
     return mdata if copy else None
 
 
-def markers(data: Any, cluster: int | None = None, *, key: str = "cluster") -> Any:
+def markers(data: Any, cluster: int | str | None = None, *, key: str = "cluster") -> Any:
     """Returns the columns that differ between each cluster and the other samples, like ``markers.csv`` of the command.
 
     Parameters
     ----------
     data : MuData
         Data with results of `cluster`.
-    cluster : int, optional
-        Only the markers of this cluster; all by default.
+    cluster : int or str, optional
+        Only the markers of this cluster, as number or as category of ``obs``; all by default.
     key : str
         The ``key_added`` of `cluster`.
 
@@ -136,7 +136,11 @@ def markers(data: Any, cluster: int | None = None, *, key: str = "cluster") -> A
     if key not in data.uns or "markers" not in data.uns[key]:
         raise ValueError(f"no markers in uns[{key!r}]: cdimc.tl.cluster writes them")
     frame = pd.DataFrame(data.uns[key]["markers"])
-    return frame if cluster is None else frame[frame["cluster"] == cluster].reset_index(drop=True)
+    if cluster is None:
+        return frame
+    if str(cluster) not in map(str, range(n := int(data.uns[key]["n_clusters"]))):
+        raise ValueError(f"cluster = {cluster!r}: must lie in 0..={n - 1}")
+    return frame[frame["cluster"] == int(cluster)].reset_index(drop=True)
 
 
 def stability(

@@ -248,6 +248,18 @@ def test_clustering_again_removes_the_former_clusters(frames, quick):
     assert set(mdata.obsm) == set(once.obsm) and set(mdata.uns["cluster"]) == set(once.uns["cluster"])
 
 
+def test_markers_of_a_cluster_go_by_number_or_category(frames, quick):
+    ad, md = pytest.importorskip("anndata"), pytest.importorskip("mudata")
+    mdata = md.MuData({name: ad.AnnData(frame) for name, frame in frames.items()})
+    cdimc.tl.cluster(mdata, method=quick("t-mixture"))
+    found = cdimc.tl.markers(mdata, 1)
+    assert len(found) and set(found["cluster"]) == {1}
+    assert cdimc.tl.markers(mdata, mdata.obs["cluster"].cat.categories[1]).equals(found)
+    for unknown in (3, "3", -1, "x", 1.5):
+        with pytest.raises(ValueError, match=f"cluster = {unknown!r}: must lie in 0..=2"):
+            cdimc.tl.markers(mdata, unknown)
+
+
 def test_a_mudata_with_results_can_be_written(frames, quick, tmp_path):
     ad, md = pytest.importorskip("anndata"), pytest.importorskip("mudata")
     mdata = md.MuData({name: ad.AnnData(frame) for name, frame in frames.items()})
