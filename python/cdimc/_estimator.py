@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _cdimc
 from ._progress import Progress, reporter
-from ._views import View, Views, as_views, missing_rows, missing_value, names_of, with_values
+from ._views import View, Views, as_views, missing_rows, missing_value, names_of, observed_names, with_values
 from ._warnings import (
     DoubtfulClustersWarning,
     FilledCellsWarning,
@@ -237,7 +237,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         Xs : list or dict of views, or MuData
             Same as for ``predict``.
         samples : sequence of str, optional
-            Names of the samples to explain, as in ``sample_names(Xs)``; by default all.
+            Names of the samples to explain, as in ``sample_names(Xs)``; by default all, and none if empty.
 
         Returns
         -------
@@ -248,10 +248,15 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """
         import pandas as pd
 
-        ids = [] if samples is None else [str(sample) for sample in samples]
+        if isinstance(samples, str):
+            raise ValueError(f"samples = {samples!r}: must be a list of names")
         views, model = self._ready(Xs)
-        table = model.explain(views, (ids, seed_of(self.random_state)), self._call())
-        return pd.DataFrame(columns_of(table))
+        ids = [] if samples is None else [str(sample) for sample in samples]
+        is_empty = samples is not None and not ids
+        # Without ids the engine explains all samples.
+        asked = observed_names(views)[0][:1] if is_empty else ids
+        frame = pd.DataFrame(columns_of(model.explain(views, (asked, seed_of(self.random_state)), self._call())))
+        return frame.iloc[:0] if is_empty else frame
 
     def stability(self, Xs: Views, n_subsamples: int = 50) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Returns the stability of the clusters in random subsamples with 80 % of the samples; only for ``TMixture``.
@@ -259,7 +264,8 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         Xs : list or dict of views, or MuData
-            Samples of the fit, in any form that ``predict`` takes; all views are needed.
+            Samples of the fit, in any form that ``predict`` takes; all views are needed. Other numbers of samples give a
+            warning.
         n_subsamples : int, default=50
             Number of subsamples.
 
@@ -271,10 +277,9 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             Mean fraction of the other samples of its cluster that share a cluster with the sample in the subsamples,
             in the order of ``sample_names(Xs)``.
         """
-        seed = seed_of(self.random_state)
         model, views = self._fitted(), self._named(Xs)
-        samples, _, found = model.stability(views, (n_subsamples_of(n_subsamples), seed), self._call())
-        stability, place = json.loads(found), _Places(views, samples)
+        samples, stability = stability_of(model, views, n_subsamples, self.random_state, self._call())
+        place = _Places(views, samples)
         of_samples = np.array(stability["samples"], dtype=float)
         return np.array(stability["clusters"], dtype=float), place.spread(of_samples)
 
@@ -513,9 +518,20 @@ def callers_level() -> int:
     return level
 
 
-def n_subsamples_of(number: Any) -> int:
-    """Returns the number of subsamples; it must be at least 1."""
-    return _whole("n_subsamples", number, "must be a whole number of at least 1", 1)
+def stability_of(
+    model: _cdimc.Model, views: list[View], n_subsamples: Any, random_state: Any, call: Call
+) -> tuple[list[str], dict[str, Any]]:
+    """Returns the samples with a value and the stability of their clusters; warns if the fit had more or fewer samples."""
+    number = _whole("n_subsamples", n_subsamples, "must be a whole number of at least 1", 1)
+    samples, _, found = model.stability(views, (number, seed_of(random_state)), call)
+    n_fitted = json.loads(model.facts)["findings"]["n-samples"]
+    if len(samples) != n_fitted:
+        warnings.warn(
+            f"the stability may differ from the stability of the fit: {len(samples)} samples are given, the fit had {n_fitted}",
+            OddDataWarning,
+            stacklevel=callers_level(),
+        )
+    return samples, json.loads(found)
 
 
 def _range(numbers: Any) -> tuple[int, int]:

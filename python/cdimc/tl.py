@@ -14,7 +14,7 @@ from joblib import effective_n_jobs
 
 from . import _cdimc
 from ._cdimc import DEFAULT_METHOD
-from ._estimator import COUNTS, Call, MultiViewClusterer, callers_level, columns_of, n_subsamples_of, seed_of
+from ._estimator import COUNTS, Call, MultiViewClusterer, callers_level, columns_of, stability_of
 from ._methods import by_name
 from ._progress import Progress, reporter
 from ._views import NO_CLUSTER, as_views, text_of
@@ -44,7 +44,7 @@ def cluster(
     n_clusters : int or "auto"
         Number of clusters.
     method : str or estimator
-        Name of a method, as for the command, or an estimator with all parameters set.
+        Name of a method, as for the command, or an estimator with all parameters set; other parameters are then refused.
     key_added : str
         Results are written to ``obs[key_added]``, ``obs[f"{key_added}_confidence"]``, ``obsm[f"X_{key_added}"]``
         (embedding), ``obsm[f"{key_added}_probabilities"]`` and ``uns[key_added]`` (method, settings, markers, model and
@@ -63,12 +63,14 @@ def cluster(
     """
     import pandas as pd
 
+    parameters = {"n_clusters": n_clusters, "random_state": random_state, "n_jobs": n_jobs, **settings}
     if isinstance(method, MultiViewClusterer):
-        estimator = method
+        estimator, defaults = method, {"n_clusters": "auto", "random_state": 0, "n_jobs": None}
+        for name, value in parameters.items():
+            if name not in defaults or value != defaults[name]:
+                raise ValueError(f"{name} = {value!r}: must be set in the estimator that is given as method")
     else:
-        estimator = by_name(method)(
-            n_clusters=n_clusters, random_state=random_state, n_jobs=n_jobs, **settings
-        )
+        estimator = by_name(method)(**parameters)
     mdata = mdata.copy() if copy else mdata
     estimator.fit(mdata, progress=progress, test_markers=True)
     samples = estimator.samples_ or []
@@ -157,7 +159,7 @@ def stability(
     Parameters
     ----------
     data : MuData
-        Data with results of `cluster`.
+        Data with results of `cluster`; a warning follows if observations were removed or added since.
     n_subsamples : int
         Number of subsamples.
     key : str
@@ -178,9 +180,7 @@ def stability(
         raise ValueError(f"no model in uns[{key!r}]: cdimc.tl.cluster writes it, of t-mixture")
     model = _cdimc.Model.from_bytes(np.asarray(data.uns[key]["model"], dtype=np.uint8).tobytes())
     call = Call(effective_n_jobs(n_jobs), False, reporter(progress))
-    wanted = (n_subsamples_of(n_subsamples), seed_of(random_state))
-    samples, _, text = model.stability(as_views(data), wanted, call)
-    found = json.loads(text)
+    samples, found = stability_of(model, as_views(data), n_subsamples, random_state, call)
     of_sample = pd.Series(np.array(found["samples"], dtype=float), index=samples)
     data.obs[f"{key}_stability"] = of_sample.reindex(list(map(str, data.obs_names))).to_numpy()
     of_cluster = np.array(found["clusters"], dtype=float)

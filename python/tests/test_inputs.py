@@ -347,6 +347,10 @@ def test_reasons_add_up_to_the_log_odds_of_the_probabilities(frames, quick):
         assert parts["log_odds"].iloc[1:].sum() == pytest.approx(total, abs=1e-9)
         p = probabilities[name]
         assert total == pytest.approx(np.log(p[cluster] / p[other]), abs=1e-6)
+    nothing = model.explain(frames, [])
+    assert len(nothing) == 0 and nothing.dtypes.equals(found.dtypes)
+    with pytest.raises(ValueError, match=f"samples = '{names[0]}': must be a list of names"):
+        model.explain(frames, names[0])
     with pytest.raises(ValueError, match="sample = `nobody`: there is no such sample"):
         model.explain(frames, ["nobody"])
     with pytest.raises(ValueError, match="cdimc-net: only t-mixture can give reasons"):
@@ -362,6 +366,8 @@ def test_stability_takes_views_and_columns_by_name(frames, quick):
         found = model.stability(given, 5)
         assert np.array_equal(found[0], clusters)
         assert np.array_equal(found[1], [of_name[name] for name in cdimc.sample_names(given)], equal_nan=True)
+    with pytest.warns(cdimc.OddDataWarning, match="the stability may differ .*: 59 samples are given, the fit had 60"):
+        model.stability({name: frame.drop(index="p7", errors="ignore") for name, frame in frames.items()}, 5)
     with pytest.raises(ValueError, match="the model's view `table1` is not there: its training had table0, table1"):
         model.stability({"table0": frames["table0"], "table2": frames["table2"]}, 5)
     with pytest.raises(ValueError, match="the model has no view `other`"):

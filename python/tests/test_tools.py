@@ -155,6 +155,9 @@ def test_results_go_into_a_mudata(frames, quick):
     assert "cluster" in again.obs and "cluster" not in mdata.obs
     with pytest.raises(ValueError, match="unknown method `means`"):
         cdimc.tl.cluster(mdata, 3, method="means")
+    for name, value in (("n_clusters", 3), ("random_state", 1), ("n_jobs", 2), ("restarts", 3)):
+        with pytest.raises(ValueError, match=f"{name} = {value}: must be set in the estimator"):
+            cdimc.tl.cluster(mdata, method=estimator, **{name: value})
 
 
 @pytest.mark.parametrize("dtype", ["int64", "Int64", "float64", "Float64", "object", "category", "str"])
@@ -292,6 +295,8 @@ def test_stability_and_pictures_of_what_was_found(tmp_path):
     assert np.array_equal(found["stability"], clusters)
     of_name = dict(zip(estimator.samples_, samples))
     assert [of_name[name] for name in mdata.obs_names] == list(mdata.obs["cluster_stability"])
+    with pytest.warns(cdimc.OddDataWarning, match="80 samples are given, the fit had 90"):
+        cdimc.tl.stability(mdata[mdata.obs_names[:80]].copy(), 2)
     contributions = cdimc.pl.contributions(mdata)
     expected = [found["shared-information"] for found in estimator.view_contributions_]
     assert [bar.get_width() for bar in contributions.patches] == expected
