@@ -319,7 +319,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return settings
 
     def _call(self, progress: Progress | bool | None = None) -> Call:
-        return Call(effective_n_jobs(self.n_jobs), self.strict, reporter(progress))
+        return Call(n_threads_of(self.n_jobs), self.strict, reporter(progress))
 
     def _take_model(self, model: _cdimc.Model | None) -> None:
         self._model = model
@@ -516,6 +516,13 @@ def callers_level() -> int:
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == package:
         level, frame = level + 1, frame.f_back
     return level
+
+
+def n_threads_of(n_jobs: Any) -> int:
+    """Returns the number of threads, as joblib counts jobs."""
+    if n_jobs is not None and (not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0):
+        raise ValueError(f"n_jobs = {n_jobs!r}: must be a whole number other than 0, or None")
+    return int(effective_n_jobs(n_jobs))
 
 
 def stability_of(

@@ -36,6 +36,12 @@ def count(blocks: dict[str, Any], features: list[list[str]], n_buckets: int) -> 
     for view, expected in zip(views, features):
         _check_columns(view, expected)
         _check_rows(view)
+        # Chunks of unknown sizes cannot be compared before.
+        if view.ids is None and len(view.values) != len(views[0].values):
+            raise ValueError(
+                f"{view.name} has {len(view.values)} rows, {views[0].name} has {len(views[0].values)}: row i of every view "
+                "must be the same sample"
+            )
     observed, unobserved = observed_names(views)
     if not observed:
         raise ValueError("no sample has a value in any view")

@@ -171,6 +171,7 @@ def _view(name: str, X: Any) -> View:
     if hasattr(values, "to_memory"):  # An AnnData backed by a file.
         values = values.to_memory()
     if hasattr(values, "tocsr"):
+        _check_matrix(name, values.ndim)
         return View(name, ids, features, _of_scipy(name, values))
     try:
         if isinstance(values, np.ma.MaskedArray):  # asarray would show masked values.
@@ -185,11 +186,13 @@ def _view(name: str, X: Any) -> View:
             values = values.copy()
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name}: only numbers can be clustered on: {error}") from None
-    if values.ndim != 2:
-        raise ValueError(
-            f"{name} has {values.ndim} dimensions: a view is a matrix of samples and features"
-        )
+    _check_matrix(name, values.ndim)
     return View(name, ids, features, values)
+
+
+def _check_matrix(name: str, n_dimensions: int) -> None:
+    if n_dimensions != 2:
+        raise ValueError(f"{name} has {n_dimensions} dimensions: a view is a matrix of samples and features")
 
 
 def _of_scipy(name: str, X: Any) -> Sparse:

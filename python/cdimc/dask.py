@@ -315,6 +315,8 @@ def _are_frames(names: Sequence[str], views: Sequence[Any]) -> bool:
 def _whole_rows(names: Sequence[str], views: Sequence[Any]) -> list[Any]:
     """Returns the arrays with one chunk of columns."""
     for name, X in zip(names, views):
+        if math.isnan(X.shape[1]):
+            raise ValueError(f"{name} has an unknown number of columns: call compute_chunk_sizes() of it first")
         # Compared as text, because unknown sizes are NaN.
         if str(X.chunks[0]) != str(views[0].chunks[0]):
             raise ValueError(

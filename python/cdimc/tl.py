@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 
 from . import _cdimc
 from ._cdimc import DEFAULT_METHOD
-from ._estimator import COUNTS, Call, MultiViewClusterer, callers_level, columns_of, stability_of
+from ._estimator import COUNTS, Call, MultiViewClusterer, callers_level, columns_of, n_threads_of, stability_of
 from ._methods import by_name
 from ._progress import Progress, reporter
 from ._views import NO_CLUSTER, as_views, text_of
@@ -71,6 +70,8 @@ def cluster(
                 raise ValueError(f"{name} = {value!r}: must be set in the estimator that is given as method")
     else:
         estimator = by_name(method)(**parameters)
+    if not hasattr(mdata, "mod"):
+        raise ValueError(f"mdata is a {type(mdata).__name__}: must be a MuData, which gets the results")
     mdata = mdata.copy() if copy else mdata
     estimator.fit(mdata, progress=progress, test_markers=True)
     samples = estimator.samples_ or []
@@ -179,7 +180,7 @@ def stability(
     if key not in data.uns or "model" not in data.uns[key]:
         raise ValueError(f"no model in uns[{key!r}]: cdimc.tl.cluster writes it, of t-mixture")
     model = _cdimc.Model.from_bytes(np.asarray(data.uns[key]["model"], dtype=np.uint8).tobytes())
-    call = Call(effective_n_jobs(n_jobs), False, reporter(progress))
+    call = Call(n_threads_of(n_jobs), False, reporter(progress))
     samples, found = stability_of(model, as_views(data), n_subsamples, random_state, call)
     of_sample = pd.Series(np.array(found["samples"], dtype=float), index=samples)
     data.obs[f"{key}_stability"] = of_sample.reindex(list(map(str, data.obs_names))).to_numpy()

@@ -289,6 +289,9 @@ def test_views_that_do_not_fit_are_named(arrays, tables, partitioned):
     refused(tables, "^table0 is a DataFrame: must be a Dask DataFrame or a Dask array of two dimensions; cdimc.")
     views = chunked(arrays)
     refused([views[0], views[1].rechunk((300, -1))], "^view1 and view0 have chunks of differing numbers of rows")
+    kept = [view[view[:, 0] > 0] for view in map(np.nan_to_num, views)]
+    refused(kept, r"^partition \d: view1 has \d+ rows, view0 has \d+: row i of every view must be the same sample$")
+    refused([views[0][:, views[0][0] > 0]], r"^view0 has an unknown number of columns: call compute_chunk_sizes\(\)")
     refused({"a": views[0], "b": partitioned["table0"]}, "^a and b: views must be all Dask DataFrames or all Dask arr")
     refused(partitioned["table0"], "must be a list or dict of views")
     refused([], "^views = 0: ")

@@ -34,6 +34,20 @@ def test_one_table_gives_the_clusters_of_its_views(table, data, quick):
     assert single.score(X) == several.score(data[0])
 
 
+def test_views_of_a_frame_are_columns_by_position_or_by_name(table, quick):
+    pd = pytest.importorskip("pandas")
+    X, views = table
+    frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(X.shape[1])])
+    expected = cdimc.AsSingleTable(quick("concat"), views=views).fit_predict(X)
+    names = [list(frame.columns[columns]) for columns in views]
+    masks = [frame.columns.isin(of_view) for of_view in names]
+    for given in (names, masks, views):
+        assert np.array_equal(cdimc.AsSingleTable(quick("concat"), views=given).fit_predict(frame), expected)
+    for wrong, given in (([[0], [100]], X), ([["c0"], ["d"]], frame), ([[0], ["c1"]], X), ([[0], 1], X)):
+        with pytest.raises(ValueError, match=r"views\[1\] = .*: must be columns of X, which has 39"):
+            cdimc.AsSingleTable(quick("concat"), views=wrong).fit(given)
+
+
 def test_what_a_fit_does_not_take_is_refused(table, quick):
     X, views = table
     with pytest.raises(TypeError, match="sample_weight"):

@@ -85,6 +85,13 @@ def test_patterns_that_cannot_be_are_refused():
         cdimc.missing.hide([np.ones((3, 2))], np.ones((2, 1)))
 
 
+def test_views_with_names_are_hidden_by_name():
+    named, mask = {"a": np.ones((3, 2)), "b": np.ones((3, 1))}, np.eye(3, 2, dtype=bool)
+    hidden = cdimc.missing.hide(named, mask)
+    assert list(hidden) == ["a", "b"]
+    assert all(map(lambda one, other: np.array_equal(one, other, True), hidden.values(), cdimc.missing.hide([*named.values()], mask)))
+
+
 def test_what_a_mask_hides_stays_hidden():
     first = np.ma.array(np.arange(12.0).reshape(6, 2), mask=[[row == 2] * 2 for row in range(6)])
     views, mask = [first, np.ones((6, 2), dtype=int)], np.ones((6, 2), dtype=bool)
@@ -110,6 +117,10 @@ def test_data_sets_come_with_their_truth():
         cdimc.datasets.load("nowhere")
     with pytest.raises(ValueError):
         cdimc.datasets.make_views(0)
+    drawn = [cdimc.datasets.make_views(30, 3, random_state=None).views[0] for _ in range(2)]
+    assert not np.array_equal(*drawn)
+    with pytest.raises(ValueError, match="random_state = -1: must lie in"):
+        cdimc.datasets.make_views(random_state=-1)
 
 
 def test_numbers_of_numpy_make_the_views_of_plain_ones():
