@@ -70,6 +70,45 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """Clusters samples with several views; any sample may be missing from any view.
 
     A subclass has the name of a method of the registry and the settings of the method as parameters.
+
+    Attributes
+    ----------
+    samples_ : list of str or None
+        Names of the samples, in order of first appearance over the views; None if rows have no names.
+    labels_ : ndarray of shape (n_samples,)
+        Cluster of each sample, 0 and up; -1 for a sample without a value in any view.
+    n_clusters_ : int
+        Number of clusters.
+    confidence_ : ndarray of shape (n_samples,) or None
+        Confidence of each label, in [0, 1], high is good; None if the method has none.
+    probabilities_ : ndarray of shape (n_samples, n_clusters) or None
+        Probability of every cluster; rows sum to 1. None if the method has none.
+    losses_ : ndarray of shape (n_samples,) or None
+        Loss of each sample; high values fit their cluster badly. None if the method has none.
+    embedding_ : ndarray of shape (n_samples, n_components) or None
+        Coordinates that all views share; None if the method has none.
+    sample_table_ : dict of ndarray of shape (n_samples,)
+        Columns of ``to_frame()``.
+    markers_ : dict of ndarray
+        Columns of the command's ``markers.csv``.
+    curves_ : dict of list of float
+        Losses and other curves during training.
+    n_iter_ : int
+        Number of steps.
+    cluster_number_ : dict or None
+        Tried numbers of clusters and the reason for the chosen one; None if ``n_clusters`` is a number.
+    view_names_ : list of str
+        Names of the views.
+    feature_names_ : list of list of str
+        Names of the columns of each view.
+    settings_ : dict
+        All settings of the method, by the names of the command.
+    facts_ : dict
+        Findings of the fit that the model file keeps.
+    shared_information_ : float or None
+        Information that the views share, in nats per sample; only for ``TMixture`` with several views.
+    view_contributions_ : list of dict or None
+        Information that each view shares with the others, in nats per sample; only for ``TMixture`` with several views.
     """
 
     _method: ClassVar[str]
@@ -156,7 +195,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         Xs : list or dict of views, or MuData
             A dict has some views of the fit, by name. A list has all views, by position; a missing view is None or
-            an array of NaN. Frames and AnnData may have no rows, or no values.
+            an array of NaN. A frame or AnnData without rows, or without values, is a missing view, if another has rows.
 
         Returns
         -------
@@ -188,6 +227,8 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def to_frame(self, Xs: Views | None = None) -> Any:
         """Returns the columns of the command's ``labels.csv`` as a data frame of pandas, with one row per sample.
+
+        ``stability`` is left out. ``cluster`` and ``cluster_by_VIEW`` (only of the fit) are -1 where the file is empty.
 
         Parameters
         ----------
