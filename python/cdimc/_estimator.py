@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _cdimc
 from ._progress import Progress, reporter
-from ._views import View, Views, as_views, missing_rows, missing_value, names_of, with_values
+from ._views import View, Views, as_views, missing_rows, missing_value, names_of, observed_names, with_values
 from ._warnings import (
     DoubtfulClustersWarning,
     FilledCellsWarning,
@@ -70,6 +70,45 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """Clusters samples with several views; any sample may be missing from any view.
 
     A subclass has the name of a method of the registry and the settings of the method as parameters.
+
+    Attributes
+    ----------
+    samples_ : list of str or None
+        Names of the samples, in order of first appearance over the views; None if rows have no names.
+    labels_ : ndarray of shape (n_samples,)
+        Cluster of each sample, 0 and up; -1 for a sample without a value in any view.
+    n_clusters_ : int
+        Number of clusters.
+    confidence_ : ndarray of shape (n_samples,) or None
+        Confidence of each label, in [0, 1], high is good; None if the method has none.
+    probabilities_ : ndarray of shape (n_samples, n_clusters) or None
+        Probability of every cluster; rows sum to 1. None if the method has none.
+    losses_ : ndarray of shape (n_samples,) or None
+        Loss of each sample; high values fit their cluster badly. None if the method has none.
+    embedding_ : ndarray of shape (n_samples, n_components) or None
+        Coordinates that all views share; None if the method has none.
+    sample_table_ : dict of ndarray of shape (n_samples,)
+        Columns of ``to_frame()``.
+    markers_ : dict of ndarray
+        Columns of the command's ``markers.csv``.
+    curves_ : dict of list of float
+        Losses and other curves during training.
+    n_iter_ : int
+        Number of steps.
+    cluster_number_ : dict or None
+        Tried numbers of clusters and the reason for the chosen one; None if ``n_clusters`` is a number.
+    view_names_ : list of str
+        Names of the views.
+    feature_names_ : list of list of str
+        Names of the columns of each view.
+    settings_ : dict
+        All settings of the method, by the names of the command.
+    facts_ : dict
+        Findings of the fit that the model file keeps.
+    shared_information_ : float or None
+        Information that the views share, in nats per sample; only for ``TMixture`` with several views.
+    view_contributions_ : list of dict or None
+        Information that each view shares with the others, in nats per sample; only for ``TMixture`` with several views.
     """
 
     _method: ClassVar[str]
@@ -156,7 +195,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         Xs : list or dict of views, or MuData
             A dict has some views of the fit, by name. A list has all views, by position; a missing view is None or
-            an array of NaN. Frames and AnnData may have no rows, or no values.
+            an array of NaN. A frame or AnnData without rows, or without values, is a missing view, if another has rows.
 
         Returns
         -------
@@ -189,6 +228,8 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def to_frame(self, Xs: Views | None = None) -> Any:
         """Returns the columns of the command's ``labels.csv`` as a data frame of pandas, with one row per sample.
 
+        ``stability`` is left out. ``cluster`` and ``cluster_by_VIEW`` (only of the fit) are -1 where the file is empty.
+
         Parameters
         ----------
         Xs : list or dict of views, or MuData, optional
@@ -203,7 +244,11 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return pd.DataFrame({name: place.spread(values) for name, values in found.columns.items()}, place.names)
 
     def score(self, Xs: Views, y: object = None) -> float:
-        """Returns the mean of ``score_samples``."""
+        """Returns the mean of ``score_samples``.
+
+        It does not compare models: the loss is a distance relative to the spread of the model's own clusters. Choose the
+        number of clusters with ``n_clusters="auto"``.
+        """
         return float(np.nanmean(self.score_samples(Xs)))
 
     def impute(self, Xs: Views) -> Any:
@@ -233,7 +278,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         Xs : list or dict of views, or MuData
             Same as for ``predict``.
         samples : sequence of str, optional
-            Names of the samples to explain, as in ``sample_names(Xs)``; by default all.
+            Names of the samples to explain, as in ``sample_names(Xs)``; by default all, and none if empty.
 
         Returns
         -------
@@ -244,10 +289,15 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """
         import pandas as pd
 
-        ids = [] if samples is None else [str(sample) for sample in samples]
+        if isinstance(samples, str):
+            raise ValueError(f"samples = {samples!r}: must be a list of names")
         views, model = self._ready(Xs)
-        table = model.explain(views, (ids, seed_of(self.random_state)), self._call())
-        return pd.DataFrame(columns_of(table))
+        ids = [] if samples is None else [str(sample) for sample in samples]
+        is_empty = samples is not None and not ids
+        # Without ids the engine explains all samples.
+        asked = observed_names(views)[0][:1] if is_empty else ids
+        frame = pd.DataFrame(columns_of(model.explain(views, (asked, seed_of(self.random_state)), self._call())))
+        return frame.iloc[:0] if is_empty else frame
 
     def stability(self, Xs: Views, n_subsamples: int = 50) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Returns the stability of the clusters in random subsamples with 80 % of the samples; only for ``TMixture``.
@@ -255,7 +305,8 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         Xs : list or dict of views, or MuData
-            Samples of the fit, in any form that ``predict`` takes; all views are needed.
+            Samples of the fit, in any form that ``predict`` takes; all views are needed. Other numbers of samples give a
+            warning.
         n_subsamples : int, default=50
             Number of subsamples.
 
@@ -267,10 +318,9 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             Mean fraction of the other samples of its cluster that share a cluster with the sample in the subsamples,
             in the order of ``sample_names(Xs)``.
         """
-        seed = seed_of(self.random_state)
         model, views = self._fitted(), self._named(Xs)
-        samples, _, found = model.stability(views, (n_subsamples_of(n_subsamples), seed), self._call())
-        stability, place = json.loads(found), _Places(views, samples)
+        samples, stability = stability_of(model, views, n_subsamples, self.random_state, self._call())
+        place = _Places(views, samples)
         of_samples = np.array(stability["samples"], dtype=float)
         return np.array(stability["clusters"], dtype=float), place.spread(of_samples)
 
@@ -310,7 +360,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return settings
 
     def _call(self, progress: Progress | bool | None = None) -> Call:
-        return Call(effective_n_jobs(self.n_jobs), self.strict, reporter(progress))
+        return Call(n_threads_of(self.n_jobs), self.strict, reporter(progress))
 
     def _take_model(self, model: _cdimc.Model | None) -> None:
         self._model = model
@@ -509,9 +559,27 @@ def callers_level() -> int:
     return level
 
 
-def n_subsamples_of(number: Any) -> int:
-    """Returns the number of subsamples; it must be at least 1."""
-    return _whole("n_subsamples", number, "must be a whole number of at least 1", 1)
+def n_threads_of(n_jobs: Any) -> int:
+    """Returns the number of threads, as joblib counts jobs."""
+    if n_jobs is not None and (not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0):
+        raise ValueError(f"n_jobs = {n_jobs!r}: must be a whole number other than 0, or None")
+    return int(effective_n_jobs(n_jobs))
+
+
+def stability_of(
+    model: _cdimc.Model, views: list[View], n_subsamples: Any, random_state: Any, call: Call
+) -> tuple[list[str], dict[str, Any]]:
+    """Returns the samples with a value and the stability of their clusters; warns if the fit had more or fewer samples."""
+    number = _whole("n_subsamples", n_subsamples, "must be a whole number of at least 1", 1)
+    samples, _, found = model.stability(views, (number, seed_of(random_state)), call)
+    n_fitted = json.loads(model.facts)["findings"]["n-samples"]
+    if len(samples) != n_fitted:
+        warnings.warn(
+            f"the stability may differ from the stability of the fit: {len(samples)} samples are given, the fit had {n_fitted}",
+            OddDataWarning,
+            stacklevel=callers_level(),
+        )
+    return samples, json.loads(found)
 
 
 def _range(numbers: Any) -> tuple[int, int]:

@@ -31,20 +31,29 @@ def of_partition(
 
 
 def count(blocks: dict[str, Any], features: list[list[str]], n_buckets: int) -> tuple[Any, ...]:
-    """Returns the counts of a partition, and the hashes of its ids in buckets."""
+    """Returns the counts of a partition, and the hashes of its ids as ``hashes``."""
     views = as_views(blocks)
     for view, expected in zip(views, features):
         _check_columns(view, expected)
         _check_rows(view)
+        # Chunks of unknown sizes cannot be compared before.
+        if view.ids is None and len(view.values) != len(views[0].values):
+            raise ValueError(
+                f"{view.name} has {len(view.values)} rows, {views[0].name} has {len(views[0].values)}: row i of every view "
+                "must be the same sample"
+            )
     observed, unobserved = observed_names(views)
     if not observed:
         raise ValueError("no sample has a value in any view")
     count = Count(len(observed), len(unobserved))
-    if not n_buckets:
-        return (count,)
-    hashes = _hashes(observed)
-    bucket = hashes % np.uint64(n_buckets)
-    return (count, *(hashes[bucket == b] for b in range(n_buckets)))
+    return (count, *(hashes(blocks, n_buckets) if n_buckets else ()))
+
+
+def hashes(blocks: dict[str, Any], n_buckets: int) -> tuple[NDArray[np.uint64], ...]:
+    """Returns the hashes of the ids of a partition in buckets."""
+    found = _hashes(names_of(as_views(blocks)))
+    bucket = found % np.uint64(n_buckets)
+    return tuple(found[bucket == b] for b in range(n_buckets))
 
 
 def _check_columns(view: View, expected: list[str]) -> None:
@@ -96,8 +105,8 @@ def repeated(*buckets: NDArray[np.uint64]) -> tuple[int, int, int] | None:
 
 def ids_of_hash(blocks: dict[str, Any], hash: int) -> list[str]:
     """Returns the ids with this hash."""
-    observed, _ = observed_names(as_views(blocks))
-    return [observed[i] for i in np.flatnonzero(_hashes(observed) == np.uint64(hash))]
+    names = names_of(as_views(blocks))
+    return [names[i] for i in np.flatnonzero(_hashes(names) == np.uint64(hash))]
 
 
 def select(blocks: dict[str, Any], n_samples: int, rows: NDArray[np.int64]) -> list[Any]:
@@ -133,7 +142,7 @@ def predict(blocks: dict[str, Any], estimator: MultiViewClusterer, what: str, em
     """Returns a result per sample, in order of first appearance, as an array like ``empty``."""
     views, model = estimator._ready(blocks)
     named = views[0].ids is not None
-    ids = list(dict.fromkeys(id for view in views for id in view.ids or names_of([view])))
+    ids = names_of(views)
     values = np.full((len(ids), *empty.shape[1:]), missing_value(empty), empty.dtype)
     if there := with_values(views):
         found = model.predict(there, estimator._call())

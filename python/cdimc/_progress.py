@@ -26,21 +26,23 @@ def reporter(progress: Progress | bool | None) -> Progress | None:
 
 
 class _Bar:
+    """One bar per fit, which shows the current stage; it is closed when the fit drops it."""
+
     def __init__(self, tqdm: Any) -> None:
         self.tqdm, self.stage = tqdm, ""
         self.bar: Any = None
 
     def __call__(self, stage: str, done: int, of: int, loss: float | None) -> None:
-        if self.bar is None or stage != self.stage:
-            if self.bar is not None:
-                self.bar.close()
-            self.bar, self.stage = self.tqdm(total=of, desc=stage), stage
+        if self.bar is None:
+            self.bar = self.tqdm(total=of, desc=stage)
+        elif stage != self.stage:
+            self.bar.refresh()
+            self.bar.set_description(stage, refresh=False)
+            self.bar.reset(of)
+        self.stage, self.bar.total = stage, of
         self.bar.update(done - self.bar.n)
         if loss is not None:
             self.bar.set_postfix(loss=f"{loss:.4g}", refresh=False)
-        if done >= of:
-            self.bar.close()
-            self.bar = None
 
 
 class _Lines:

@@ -29,7 +29,7 @@ class AsSingleTable(ClusterMixin, TransformerMixin, BaseEstimator):  # type: ign
     estimator : MultiViewClusterer
         Estimator for the views; it is cloned, not fitted itself.
     views : sequence of slice or of arrays of columns, optional
-        Columns of each view; by default all columns are one view.
+        Columns of each view, by position or, if the table is a frame, by name; by default all columns are one view.
 
     Attributes
     ----------
@@ -88,7 +88,11 @@ class AsSingleTable(ClusterMixin, TransformerMixin, BaseEstimator):  # type: ign
         return scores
 
     def score(self, X: Any, y: object = None) -> float:
-        """Returns the mean of ``score_samples``."""
+        """Returns the mean of ``score_samples``.
+
+        It does not compare models, so give searches another scorer: the loss is a distance relative to the spread of the
+        model's own clusters. Choose the number of clusters with ``n_clusters="auto"`` of the estimator.
+        """
         return float(np.nanmean(self.score_samples(X)))
 
     def _fitted(self) -> Any:
@@ -111,10 +115,21 @@ class AsSingleTable(ClusterMixin, TransformerMixin, BaseEstimator):  # type: ign
         return table
 
     def _split(self, X: NDArray[Any]) -> list[NDArray[Any]]:
-        views = [X] if self.views is None else [X[:, columns] for columns in self.views]
+        views = [X] if self.views is None else [self._columns(X, v) for v in range(len(self.views))]
         if empty := [v for v, view in enumerate(views) if view.shape[1] == 0]:
             raise ValueError(f"view {empty[0]} has no columns: X has {X.shape[1]} feature(s)")
         return views
+
+    def _columns(self, X: NDArray[Any], v: int) -> NDArray[Any]:
+        """Returns view ``v`` of the table."""
+        columns = self.views[v]  # type: ignore[index]
+        position = {name: j for j, name in enumerate(getattr(self, "feature_names_in_", []))}
+        try:
+            values: NDArray[Any] = X[:, columns if isinstance(columns, slice) else [position.get(c, c) for c in columns]]
+        except (IndexError, TypeError):
+            shown = np.asarray(columns).tolist()
+            raise ValueError(f"views[{v}] = {shown!r}: must be columns of X, which has {X.shape[1]}") from None
+        return values
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -13,6 +13,9 @@ from . import _cdimc
 #: A list or dict of arrays, frames or AnnData, or a MuData.
 Views: TypeAlias = Any
 
+#: Label of a sample without a cluster as text: some types of columns make a float of it.
+NO_CLUSTER = ("-1", "-1.0")
+
 
 class Sparse(NamedTuple):
     """Matrix in compressed rows, as in SciPy, with ascending and unique columns per row."""
@@ -100,8 +103,8 @@ def _is_numbered(X: Any) -> bool:
 def sample_names(Xs: Views) -> list[str]:
     """Returns the samples of ``Xs`` in the order of results.
 
-    Samples are joined by name, in order of first appearance over the views; samples without a value in any view come
-    last. Rows of arrays are numbered from 1.
+    Samples are joined by name, in order of first appearance over the views, with or without a value there. Rows of
+    arrays are numbered from 1.
 
     Parameters
     ----------
@@ -126,22 +129,23 @@ def sample_names(Xs: Views) -> list[str]:
 
 def names_of(views: Sequence[View]) -> list[str]:
     """Returns the samples of these tables in the order of results."""
-    if views and views[0].ids is None:
+    if not views:
+        raise ValueError("views = 0: at least one view is needed")
+    if views[0].ids is None:
         return [str(i + 1) for i in range(views[0].values.shape[0])]
-    observed, unobserved = observed_names(views)
-    return observed + unobserved
+    return list(dict.fromkeys(name for view in views for name in _rows_of(view)))
+
+
+def _rows_of(view: View) -> list[str]:
+    """Returns the sample of each row."""
+    return names_of([view]) if view.ids is None else view.ids
 
 
 def observed_names(views: Sequence[View]) -> tuple[list[str], list[str]]:
     """Returns the samples with a value in some view, in order of first appearance, and the other samples."""
-    if not views:
-        raise ValueError("views = 0: at least one view is needed")
-    observed: dict[str, bool] = {}
+    observed = dict.fromkeys(names_of(views), False)
     for view in views:
-        empty = missing_rows(view.values)
-        names = names_of([view]) if view.ids is None else view.ids
-        for name, missing in zip(names, empty):
-            observed[name] = observed.get(name, False) or not missing
+        observed.update(dict.fromkeys(np.array(_rows_of(view), dtype=object)[~missing_rows(view.values)], True))
     return [name for name in observed if observed[name]], [name for name in observed if not observed[name]]
 
 
@@ -167,6 +171,7 @@ def _view(name: str, X: Any) -> View:
     if hasattr(values, "to_memory"):  # An AnnData backed by a file.
         values = values.to_memory()
     if hasattr(values, "tocsr"):
+        _check_matrix(name, values.ndim)
         return View(name, ids, features, _of_scipy(name, values))
     try:
         if isinstance(values, np.ma.MaskedArray):  # asarray would show masked values.
@@ -181,11 +186,13 @@ def _view(name: str, X: Any) -> View:
             values = values.copy()
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name}: only numbers can be clustered on: {error}") from None
-    if values.ndim != 2:
-        raise ValueError(
-            f"{name} has {values.ndim} dimensions: a view is a matrix of samples and features"
-        )
+    _check_matrix(name, values.ndim)
     return View(name, ids, features, values)
+
+
+def _check_matrix(name: str, n_dimensions: int) -> None:
+    if n_dimensions != 2:
+        raise ValueError(f"{name} has {n_dimensions} dimensions: a view is a matrix of samples and features")
 
 
 def _of_scipy(name: str, X: Any) -> Sparse:

@@ -47,7 +47,8 @@ class TMixture(_InMemory):
 
     ``predict``, ``predict_proba``, ``predict_confidence``, ``unusual`` and ``score_samples`` of Dask collections return a
     Dask Series, DataFrame or array, computed lazily per partition. A Series has the ids of each partition in order of first
-    appearance over the views.
+    appearance over the views. An id in two partitions is an error; to find it, all ids are read at once, except if all
+    views have the same known divisions.
 
     See Also
     --------
@@ -132,6 +133,8 @@ class TMixture(_InMemory):
         divisions = views[0].divisions
         # A sample that is missing in the first view may lie outside its divisions.
         known = None not in divisions and all(X.divisions == divisions for X in views)
+        if not known:
+            _Partitions.of({view: X[[]] for view, X in zip(names, views)}).check_ids()
         return dd.from_delayed(tasks, meta, divisions if known else None, prefix=name, verify_meta=False)
 
 
@@ -170,16 +173,9 @@ class _Partitions:
         """
         import dask
 
-        # Few buckets hold many hashes each; many buckets make many tasks.
-        n_buckets = math.isqrt(len(self.blocks)) + 1 if self.ids else 0
-        counted = self.map(_partition.count, self.features, n_buckets)
-        buckets = [
-            dask.delayed(_partition.repeated, pure=False)(*(part[1 + bucket] for part in counted))
-            for bucket in range(n_buckets)
-        ]
-        counts, repeated = dask.compute([part[0] for part in counted], buckets)
-        for found in filter(None, repeated):
-            self._refuse_repeated(*found)
+        counted = self.map(_partition.count, self.features, self._n_buckets if self.ids else 0)
+        counts, repeated = dask.compute([part[0] for part in counted], self._repeated(counted, 1) if self.ids else [])
+        self._refuse_repeated(repeated)
         if n_unobserved := sum(count.n_unobserved for count in counts):
             warnings.warn(
                 f"{n_unobserved} samples get no cluster, because they have no value in any view",
@@ -188,15 +184,34 @@ class _Partitions:
             )
         return [count.n_samples for count in counts]
 
-    def _refuse_repeated(self, hash: int, first: int, second: int) -> None:
+    def check_ids(self) -> None:
+        """Raises an error if partitions share a sample."""
         import dask
 
-        ids = dask.compute(*self.map(_partition.ids_of_hash, hash, only=[first, second]))
-        # If there is no common id, two different ids have the same hash.
-        for id in sorted(set(ids[0]) & set(ids[1])) if first < second else []:
-            raise ValueError(
-                f"id `{id}` is in partition {first} and again in partition {second}: a sample must be in one partition"
-            )
+        self._refuse_repeated(dask.compute(*self._repeated(self.map(_partition.hashes, self._n_buckets), 0)))
+
+    @property
+    def _n_buckets(self) -> int:
+        # Few buckets hold many hashes each; many buckets make many tasks.
+        return math.isqrt(len(self.blocks)) + 1
+
+    def _repeated(self, parts: Sequence[Any], start: int) -> list[Any]:
+        """Returns the tasks that find a repeated hash; each part has its buckets from ``start`` on."""
+        import dask
+
+        repeated = dask.delayed(_partition.repeated, pure=False)
+        return [repeated(*(part[start + bucket] for part in parts)) for bucket in range(self._n_buckets)]
+
+    def _refuse_repeated(self, repeated: Sequence[tuple[int, int, int] | None]) -> None:
+        import dask
+
+        for hash, first, second in filter(None, repeated):
+            ids = dask.compute(*self.map(_partition.ids_of_hash, hash, only=[first, second]))
+            # If there is no common id, two different ids have the same hash.
+            for id in sorted(set(ids[0]) & set(ids[1])) if first < second else []:
+                raise ValueError(
+                    f"id `{id}` is in partition {first} and again in partition {second}: a sample must be in one partition"
+                )
 
     def select(self, n_samples: Sequence[int], rows: NDArray[np.int64]) -> dict[str, Any]:
         """Returns the samples at ``rows``, ascending, of all partitions."""
@@ -300,6 +315,8 @@ def _are_frames(names: Sequence[str], views: Sequence[Any]) -> bool:
 def _whole_rows(names: Sequence[str], views: Sequence[Any]) -> list[Any]:
     """Returns the arrays with one chunk of columns."""
     for name, X in zip(names, views):
+        if math.isnan(X.shape[1]):
+            raise ValueError(f"{name} has an unknown number of columns: call compute_chunk_sizes() of it first")
         # Compared as text, because unknown sizes are NaN.
         if str(X.chunks[0]) != str(views[0].chunks[0]):
             raise ValueError(

@@ -17,7 +17,7 @@ from typing import Any
 from sklearn.utils import Bunch
 
 from . import _cdimc
-from ._estimator import _plain
+from ._estimator import _plain, seed_of
 
 __all__ = ["load", "make_views", "names"]
 
@@ -55,7 +55,7 @@ def make_views(
     separation: float = 3.0,
     noise: float = 0.3,
     outliers: float = 0.02,
-    random_state: int = 0,
+    random_state: Any = 0,
 ) -> Bunch:
     """Returns simulated views of Gaussian clusters in a few hidden factors, mapped to features at random.
 
@@ -73,8 +73,8 @@ def make_views(
         Standard deviation of the noise of each feature.
     outliers : float
         Fraction of samples that are outliers, per view.
-    random_state : int
-        Seed.
+    random_state : int, RandomState or None
+        Seed; None draws one.
 
     Returns
     -------
@@ -96,5 +96,5 @@ def make_views(
         "noise": noise,
         "outliers": outliers,
     }
-    arrays, target = _cdimc.synthetic(json.dumps(description, default=_plain), random_state)
+    arrays, target = _cdimc.synthetic(json.dumps(description, default=_plain), seed_of(random_state))
     return Bunch(views=arrays, target=target)

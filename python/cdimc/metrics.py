@@ -1,5 +1,7 @@
 """Scores of a clustering against known classes; labels may be numbers or names.
 
+Samples without a class (None or NaN) or without a cluster (None, NaN or -1, as in ``labels_``) are left out.
+
 Examples
 --------
 >>> truth, found = [0, 0, 1, 1, 2, 2], [5, 5, 3, 3, 3, 9]
@@ -9,12 +11,13 @@ Examples
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _cdimc
+from ._views import NO_CLUSTER
 
 __all__ = ["accuracy", "ari", "match_labels", "nmi", "pairwise", "purity", "scores"]
 
@@ -28,9 +31,9 @@ def scores(truth: ArrayLike, found: ArrayLike) -> dict[str, float]:
     Parameters
     ----------
     truth : array-like of shape (n_samples,)
-        Class of each sample.
+        Class of each sample; None or NaN if unknown.
     found : array-like of shape (n_samples,)
-        Cluster of each sample.
+        Cluster of each sample; None, NaN or -1 if it has none.
 
     Returns
     -------
@@ -43,7 +46,8 @@ def scores(truth: ArrayLike, found: ArrayLike) -> dict[str, float]:
     >>> scores([0, 0, 1, 1], [1, 1, 0, 0])["acc"]
     1.0
     """
-    return _cdimc.scores(_numbers(truth), _numbers(found))
+    classes, clusters = _known(truth, found)
+    return _cdimc.scores(_numbers(classes), _numbers(clusters))
 
 
 def accuracy(truth: ArrayLike, found: ArrayLike) -> float:
@@ -53,6 +57,8 @@ def accuracy(truth: ArrayLike, found: ArrayLike) -> float:
 
 def nmi(truth: ArrayLike, found: ArrayLike, normalizer: Normalizer = "arithmetic") -> float:
     """Returns the mutual information divided by a mean of the entropies, or by the larger or smaller one."""
+    if normalizer not in get_args(Normalizer):
+        raise ValueError(f"normalizer = {normalizer!r}: must be one of {', '.join(get_args(Normalizer))}")
     return scores(truth, found)["nmi" if normalizer == "arithmetic" else f"nmi_{normalizer}"]
 
 
@@ -80,15 +86,43 @@ def match_labels(truth: ArrayLike, found: ArrayLike) -> dict[Any, Any]:
     >>> match_labels(["a", "a", "b"], [1, 1, 0])
     {0: 'b', 1: 'a'}
     """
-    classes, clusters = np.unique(np.asarray(truth)), np.unique(np.asarray(found))
-    naming = _cdimc.match_labels(_numbers(truth), _numbers(found))
-    names: list[Any] = classes.tolist()
+    classes, clusters = _known(truth, found)
+    naming = _cdimc.match_labels(_numbers(classes), _numbers(clusters))
+    names: list[Any] = np.unique(classes).tolist()
     return {
         cluster: None if (best := naming[c]) is None else names[best]
-        for c, cluster in enumerate(clusters.tolist())
+        for c, cluster in enumerate(np.unique(clusters).tolist())
     }
 
 
-def _numbers(labels: ArrayLike) -> list[int]:
-    numbers: NDArray[np.int64] = np.unique(np.asarray(labels), return_inverse=True)[1]
+def _known(truth: ArrayLike, found: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Returns the labels of the samples with a class and a cluster."""
+    classes, clusters = _labels("truth", truth), _labels("found", found)
+    if len(classes) != len(clusters):
+        raise ValueError(f"truth has {len(classes)} samples, found has {len(clusters)}: must be the same samples")
+    pairs = [
+        (label, cluster)
+        for label, cluster in zip(classes, clusters)
+        if not _is_missing(label) and not _is_missing(cluster) and str(cluster) not in NO_CLUSTER
+    ]
+    if not pairs:
+        raise ValueError("no sample has both a class and a cluster")
+    return np.array([label for label, _ in pairs]), np.array([cluster for _, cluster in pairs])
+
+
+def _labels(name: str, labels: ArrayLike) -> list[Any]:
+    values = np.asarray(labels)
+    if values.shape[1:] not in ((), (1,)):
+        raise ValueError(f"{name} has the shape {values.shape}: must be one label per sample")
+    found: list[Any] = values.ravel().tolist()
+    return found
+
+
+def _is_missing(label: Any) -> bool:
+    # The NA of pandas has no truth value.
+    return label is None or type(label).__name__ == "NAType" or label != label
+
+
+def _numbers(labels: NDArray[Any]) -> list[int]:
+    numbers: NDArray[np.int64] = np.unique(labels, return_inverse=True)[1]
     return numbers.ravel().tolist()

@@ -13,7 +13,7 @@ Examples
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -171,24 +171,28 @@ def _spelled(value: str | float | Sequence[float]) -> str:
     return repr(float(rates)) if rates.ndim == 0 else "".join(f"{float(rate)!r}," for rate in rates)
 
 
-def hide(views: Sequence[ArrayLike], mask: ArrayLike) -> list[NDArray[np.floating[Any]]]:
+def hide(views: Sequence[ArrayLike] | Mapping[str, ArrayLike], mask: ArrayLike) -> Any:
     """Returns copies of the views with rows of NaN for all False cells of the mask.
 
     Parameters
     ----------
-    views : sequence of array-like of shape (n_samples, n_features)
+    views : list or dict of array-like of shape (n_samples, n_features)
         One array per view.
     mask : array-like of bool of shape (n_samples, n_views)
         True if observed.
 
     Returns
     -------
-    list of ndarray
+    list of ndarray, or dict of ndarray if ``views`` is a dict
         One array per view.
     """
+    if isinstance(views, Mapping):
+        return dict(zip(views, hide(list(views.values()), mask)))
     observed = np.asarray(mask, dtype=bool)
     hidden = []
     for v, view in enumerate(views):
+        if hasattr(view, "tocsr"):
+            raise ValueError(f"view {v} is a {type(view).__name__}: must be an array, as its toarray() gives")
         # asarray would show masked values.
         dtype = np.result_type(np.asarray(view), np.float32)
         values = np.ma.array(view, dtype=dtype, copy=True).filled(np.nan)

@@ -97,13 +97,14 @@ def survival(data: Any, time: str, event: str, *, groupby: str = "cluster", ax: 
     """
     found = tl.survival(data, time, event, groupby=groupby)
     ax = _axes(ax, (6, 4))
-    for cluster, steps in found["curves"].groupby("cluster", sort=True):
+    names = list(found["curves"]["cluster"].cat.categories)
+    for cluster, steps in found["curves"].groupby("cluster", sort=True, observed=True):
         times = np.concatenate([[0], steps["time"].to_numpy(dtype=float)])
         shares = np.concatenate([[1], steps["survival"].to_numpy(dtype=float)])
-        n = int(steps["at_risk"].iloc[0])
-        ax.step(times, shares, where="post", color=color(cluster), label=f"cluster {cluster} (n = {n})")
+        n, shade = int(steps["at_risk"].iloc[0]), color(names.index(cluster))
+        ax.step(times, shares, where="post", color=shade, label=f"cluster {cluster} (n = {n})")
         censored = steps["censored"].to_numpy(dtype=int) > 0
-        ax.plot(times[1:][censored], shares[1:][censored], "|", color=color(cluster))
+        ax.plot(times[1:][censored], shares[1:][censored], "|", color=shade)
     ax.set(xlabel=time, ylabel="share without the event", ylim=(0, 1.02), title=f"log-rank p = {found['p']:.2g}")
     ax.legend(frameon=False)
     return ax

@@ -59,6 +59,8 @@ def missing(Xs: Views) -> Any:
     """
     table = observed(Xs)
     columns = list(table.columns)
+    if "samples" in columns:
+        raise ValueError("view `samples`: must have another name, because the column of counts has this one")
     counts = table.groupby(columns, sort=False).size().rename("samples").reset_index()
     # Ties are sorted by the view columns, so that the result is reproducible.
     order = counts.sort_values(["samples", *columns], ascending=False, kind="stable")

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 
 from . import _cdimc
 from ._cdimc import DEFAULT_METHOD
-from ._estimator import COUNTS, Call, MultiViewClusterer, callers_level, columns_of, n_subsamples_of, seed_of
+from ._estimator import COUNTS, Call, MultiViewClusterer, callers_level, columns_of, n_threads_of, stability_of
 from ._methods import by_name
 from ._progress import Progress, reporter
-from ._views import as_views, text_of
+from ._views import NO_CLUSTER, as_views, text_of
 from ._warnings import OddDataWarning
 
 __all__ = ["associations", "cluster", "markers", "stability", "survival"]
@@ -43,7 +43,7 @@ def cluster(
     n_clusters : int or "auto"
         Number of clusters.
     method : str or estimator
-        Name of a method, as for the command, or an estimator with all parameters set.
+        Name of a method, as for the command, or an estimator with all parameters set; other parameters are then refused.
     key_added : str
         Results are written to ``obs[key_added]``, ``obs[f"{key_added}_confidence"]``, ``obsm[f"X_{key_added}"]``
         (embedding), ``obsm[f"{key_added}_probabilities"]`` and ``uns[key_added]`` (method, settings, markers, model and
@@ -62,12 +62,16 @@ def cluster(
     """
     import pandas as pd
 
+    parameters = {"n_clusters": n_clusters, "random_state": random_state, "n_jobs": n_jobs, **settings}
     if isinstance(method, MultiViewClusterer):
-        estimator = method
+        estimator, defaults = method, {"n_clusters": "auto", "random_state": 0, "n_jobs": None}
+        for name, value in parameters.items():
+            if name not in defaults or value != defaults[name]:
+                raise ValueError(f"{name} = {value!r}: must be set in the estimator that is given as method")
     else:
-        estimator = by_name(method)(
-            n_clusters=n_clusters, random_state=random_state, n_jobs=n_jobs, **settings
-        )
+        estimator = by_name(method)(**parameters)
+    if not hasattr(mdata, "mod"):
+        raise ValueError(f"mdata is a {type(mdata).__name__}: must be a MuData, which gets the results")
     mdata = mdata.copy() if copy else mdata
     estimator.fit(mdata, progress=progress, test_markers=True)
     samples = estimator.samples_ or []
@@ -111,15 +115,15 @@ def cluster(
     return mdata if copy else None
 
 
-def markers(data: Any, cluster: int | None = None, *, key: str = "cluster") -> Any:
+def markers(data: Any, cluster: int | str | None = None, *, key: str = "cluster") -> Any:
     """Returns the columns that differ between each cluster and the other samples, like ``markers.csv`` of the command.
 
     Parameters
     ----------
     data : MuData
         Data with results of `cluster`.
-    cluster : int, optional
-        Only the markers of this cluster; all by default.
+    cluster : int or str, optional
+        Only the markers of this cluster, as number or as category of ``obs``; all by default.
     key : str
         The ``key_added`` of `cluster`.
 
@@ -135,7 +139,11 @@ def markers(data: Any, cluster: int | None = None, *, key: str = "cluster") -> A
     if key not in data.uns or "markers" not in data.uns[key]:
         raise ValueError(f"no markers in uns[{key!r}]: cdimc.tl.cluster writes them")
     frame = pd.DataFrame(data.uns[key]["markers"])
-    return frame if cluster is None else frame[frame["cluster"] == cluster].reset_index(drop=True)
+    if cluster is None:
+        return frame
+    if str(cluster) not in map(str, range(n := int(data.uns[key]["n_clusters"]))):
+        raise ValueError(f"cluster = {cluster!r}: must lie in 0..={n - 1}")
+    return frame[frame["cluster"] == int(cluster)].reset_index(drop=True)
 
 
 def stability(
@@ -152,7 +160,7 @@ def stability(
     Parameters
     ----------
     data : MuData
-        Data with results of `cluster`.
+        Data with results of `cluster`; a warning follows if observations were removed or added since.
     n_subsamples : int
         Number of subsamples.
     key : str
@@ -172,10 +180,8 @@ def stability(
     if key not in data.uns or "model" not in data.uns[key]:
         raise ValueError(f"no model in uns[{key!r}]: cdimc.tl.cluster writes it, of t-mixture")
     model = _cdimc.Model.from_bytes(np.asarray(data.uns[key]["model"], dtype=np.uint8).tobytes())
-    call = Call(effective_n_jobs(n_jobs), False, reporter(progress))
-    wanted = (n_subsamples_of(n_subsamples), seed_of(random_state))
-    samples, _, text = model.stability(as_views(data), wanted, call)
-    found = json.loads(text)
+    call = Call(n_threads_of(n_jobs), False, reporter(progress))
+    samples, found = stability_of(model, as_views(data), n_subsamples, random_state, call)
     of_sample = pd.Series(np.array(found["samples"], dtype=float), index=samples)
     data.obs[f"{key}_stability"] = of_sample.reindex(list(map(str, data.obs_names))).to_numpy()
     of_cluster = np.array(found["clusters"], dtype=float)
@@ -204,8 +210,7 @@ def associations(data: Any, columns: Sequence[str] | None = None, *, groupby: st
     DataFrame
         One row per column, smallest p value first: ``test``, ``n``, ``statistic``, ``p``, ``q`` (Benjamini and Hochberg
         over these columns), ``effect`` and its ``size``, ``ari`` (adjusted Rand index of clusters and categories),
-        typical values of each cluster, and a ``note`` if there was no test. Clusters are numbered in the order of their
-        categories.
+        typical values of each cluster by name, and a ``note`` if there was no test.
 
     Examples
     --------
@@ -215,8 +220,11 @@ def associations(data: Any, columns: Sequence[str] | None = None, *, groupby: st
     >>> found[["column", "test", "n"]].values.tolist(), round(float(found.p[0]), 4)
     ([['age', 'Kruskal-Wallis', 8]], 0.0209)
     """
-    table, _, _ = _compared(data, columns, None, groupby)
-    return _frame(table)
+    table, _, _, clusters = _compared(data, columns, None, groupby)
+    frame, names = _frame(table), {str(code): str(name) for code, name in enumerate(clusters)}
+    named = re.compile(r"(?:^|(?<=; ))\d+(?=: )")
+    frame["clusters"] = [named.sub(lambda found: names.get(found[0], found[0]), text) for text in frame["clusters"]]
+    return frame
 
 
 def survival(data: Any, time: str, event: str, *, groupby: str = "cluster") -> dict[str, Any]:
@@ -236,8 +244,7 @@ def survival(data: Any, time: str, event: str, *, groupby: str = "cluster") -> d
     dict
         ``p`` (NaN without a test), ``log_rank`` (chi squared, degrees of freedom, samples, events; empty without a test),
         ``clusters`` (a frame: medians, restricted means up to ``horizon``, hazard ratios against the cluster
-        ``reference``) and ``curves`` (a frame: steps of the Kaplan-Meier curves). Clusters are numbered in the order of
-        their categories.
+        ``reference``) and ``curves`` (a frame: steps of the Kaplan-Meier curves), with the clusters' names.
 
     Raises
     ------
@@ -253,21 +260,26 @@ def survival(data: Any, time: str, event: str, *, groupby: str = "cluster") -> d
     """
     import pandas as pd
 
-    _, curves, record = _compared(data, [time, event], (time, event), groupby)
-    found = json.loads(record)
+    _, table, record, names = _compared(data, [time, event], (time, event), groupby)
+    found, curves = json.loads(record), _frame(table)
     clusters = pd.json_normalize(found["survival"]["clusters"], sep="-").drop(columns="hazard-ratio", errors="ignore")
+    for frame in (clusters, curves):
+        frame["cluster"] = pd.Categorical.from_codes(frame["cluster"].to_numpy(dtype=int), names)
     return {
         "p": found.get("log-rank", {}).get("p", float("nan")),
         "log_rank": found.get("log-rank", {}),
         "clusters": clusters,
-        "reference": found["survival"]["reference"],
+        "reference": names[found["survival"]["reference"]],
         "horizon": found["survival"]["horizon"],
-        "curves": _frame(curves),
+        "curves": curves,
     }
 
 
 def _compared(data: Any, columns: Sequence[str] | None, times: tuple[str, str] | None, groupby: str) -> Any:
-    """Returns the engine's comparison of these columns, which are passed as text, and warns as the command does."""
+    """Returns the engine's comparison of these columns, which are passed as text, and the name of each cluster.
+
+    It warns as the command does.
+    """
     import pandas as pd
 
     # A frame may have a column named obs.
@@ -281,8 +293,7 @@ def _compared(data: Any, columns: Sequence[str] | None, times: tuple[str, str] |
         if count[str(column)] > 1:
             raise ValueError(f"two columns are named `{column}`")
     groups = pd.Categorical(known[groupby])
-    # Label -1 is a sample without a cluster; in some column types it is -1.0 or a text.
-    groups = groups.remove_categories([c for c in groups.categories if str(c) in ("-1", "-1.0")])
+    groups = groups.remove_categories([c for c in groups.categories if str(c) in NO_CLUSTER])
     known = known[groups.codes >= 0]
 
     text = [(str(name), text_of(known[name])) for name in names]
@@ -292,7 +303,9 @@ def _compared(data: Any, columns: Sequence[str] | None, times: tuple[str, str] |
         raise ValueError("; ".join(notes))
     for note in notes:
         warnings.warn(note, OddDataWarning, stacklevel=callers_level())
-    return table, curves, record
+    # Missing labels turn whole numbers into floats.
+    clusters = [int(c) if isinstance(c, float) and c.is_integer() else c for c in groups.categories]
+    return table, curves, record, clusters
 
 
 def _frame(table: tuple[list[str], list[list[str]]]) -> Any:

@@ -66,10 +66,14 @@ def test_progress_is_called_after_every_step_and_may_stop_the_fit(quick, data):
     assert not hasattr(net, "labels_")
 
 
-def test_a_bar_shows_the_stages(quick, data, capsys):
-    pytest.importorskip("tqdm")
-    quick("cdimc-net").fit(data[0], progress=True)
-    assert "pretrain: 100%" in capsys.readouterr().err
+def test_one_bar_shows_the_stages(quick, data, capsys, monkeypatch):
+    auto, bars = pytest.importorskip("tqdm.auto"), []
+    bar = auto.tqdm
+    monkeypatch.setattr(auto, "tqdm", lambda **parameters: bars.append(parameters) or bar(**parameters))
+    for method in ("cdimc-net", "t-mixture"):
+        quick(method).fit(data[0], progress=True)
+    said = capsys.readouterr().err
+    assert "pretrain: 100%" in said and "refinement: 100%" in said and len(bars) == 2
 
 
 def test_other_threads_run_during_a_fit():

@@ -5,6 +5,7 @@ import importlib.util
 import inspect
 import json
 import pickle
+import re
 from pathlib import Path
 
 import numpy as np
@@ -50,6 +51,13 @@ def test_the_page_of_settings_is_current():
         pytest.skip("the documents are not here")
     reference = program(path)
     assert reference.settings_page() == reference.SETTINGS.read_text(encoding="utf-8")
+
+
+def test_help_names_every_attribute_of_a_fit(quick, data):
+    doc, fitted = inspect.getdoc(cdimc.MultiViewClusterer), quick("t-mixture").fit(data[0])
+    documented = set(re.findall(r"^(\w+_) : ", doc, re.M))
+    assert documented == {name for name in vars(fitted) if name.endswith("_")}
+    assert list(fitted.to_frame()) == list(fitted.sample_table_)
 
 
 def test_parameters_are_kept_untouched_and_come_back(method, quick):

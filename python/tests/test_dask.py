@@ -157,6 +157,19 @@ def test_results_of_arrays_equal_results_in_memory(arrays):
         assert np.array_equal(found.compute(), local)
 
 
+def test_an_id_in_two_partitions_is_refused_by_predict_too(tables, partitioned):
+    fitted = TMixture(**QUICK).fit(partitioned)
+    apart = {name: dd.from_pandas(table, npartitions=3) for name, table in tables.items()}
+    moved = {**partitioned, "table0": collection(parts_of(tables["table0"])[::-1])}
+    again = tables["table0"].iloc[8:20].copy()
+    again.iloc[0] = np.nan
+    twice = {"table0": collection([tables["table0"].iloc[:9], again])}
+    for views in (apart, moved, twice):
+        for call in (TMixture(**QUICK).fit, fitted.predict, fitted.predict_proba):
+            with pytest.raises(ValueError, match=r"^id `s\d+` is in partition \d and again in partition \d: a sample must"):
+                call(views)
+
+
 def test_labels_of_known_divisions_lie_beside_the_rows(tables, partitioned):
     fitted = TMixture(**QUICK).fit(partitioned)
     frame = dd.from_pandas(tables["table0"], npartitions=3)
@@ -276,6 +289,9 @@ def test_views_that_do_not_fit_are_named(arrays, tables, partitioned):
     refused(tables, "^table0 is a DataFrame: must be a Dask DataFrame or a Dask array of two dimensions; cdimc.")
     views = chunked(arrays)
     refused([views[0], views[1].rechunk((300, -1))], "^view1 and view0 have chunks of differing numbers of rows")
+    kept = [view[view[:, 0] > 0] for view in map(np.nan_to_num, views)]
+    refused(kept, r"^partition \d: view1 has \d+ rows, view0 has \d+: row i of every view must be the same sample$")
+    refused([views[0][:, views[0][0] > 0]], r"^view0 has an unknown number of columns: call compute_chunk_sizes\(\)")
     refused({"a": views[0], "b": partitioned["table0"]}, "^a and b: views must be all Dask DataFrames or all Dask arr")
     refused(partitioned["table0"], "must be a list or dict of views")
     refused([], "^views = 0: ")

@@ -25,6 +25,8 @@ import cdimc
         ({"restarts": "many"}, 'settings of concat: invalid type: string "many"'),
         ({"restarts": object()}, "a setting is a number"),
         ({"restarts": float("nan")}, "restarts = nan: must be finite"),
+        ({"n_jobs": 1.5}, "n_jobs = 1.5: must be a whole number other than 0, or None"),
+        ({"n_jobs": 0}, "n_jobs = 0: must be"),
         ({"restarts": np.float32("inf")}, "restarts = inf: must be finite"),
     ],
 )
@@ -74,6 +76,18 @@ def test_a_fit_that_needs_more_memory_than_there_is_is_refused(data):
     net = cdimc.CDIMCNet(n_clusters=3, random_state=0, advanced_wide=2**31)
     with pytest.raises(ValueError, match="GB of memory for such data"):
         net.fit(data[0])
+
+
+def test_other_shapes_and_kinds_are_refused_with_the_rule(data):
+    sparse = pytest.importorskip("scipy.sparse")
+    with pytest.raises(ValueError, match="view0 has 1 dimensions: a view is a matrix"):
+        cdimc.sample_names([sparse.coo_array(np.arange(3.0))])
+    with pytest.raises(ValueError, match="view 0 is a csr_matrix: must be an array, as its toarray"):
+        cdimc.missing.hide([sparse.csr_matrix(np.eye(3))], np.ones((3, 1)))
+    with pytest.raises(ValueError, match="view `samples`: must have another name"):
+        cdimc.pp.missing({"samples": data[0][0]})
+    with pytest.raises(ValueError, match="mdata is a dict: must be a MuData"):
+        cdimc.tl.cluster({"a": data[0][0]}, 3)
 
 
 def test_frames_are_refused_with_their_names(frames):

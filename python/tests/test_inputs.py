@@ -210,6 +210,22 @@ def test_a_sample_without_any_value_has_no_cluster(data, quick):
         assert fitted.predict(views)[7] == -1
 
 
+def test_a_row_without_any_value_shifts_no_other_row(data, quick):
+    views = {f"table{v}": pd.DataFrame(view).rename(index="s{}".format, columns=str) for v, view in enumerate(data[0])}
+    for frame in views.values():
+        frame.loc["s2"] = np.nan
+    names = [f"s{i}" for i in range(60)]
+    with pytest.warns(cdimc.UnobservedSamplesWarning, match="first: (s2|3)"):
+        model = quick("t-mixture").fit(views)
+        as_arrays = quick("t-mixture").fit([frame.to_numpy() for frame in views.values()])
+        table = model.to_frame(views)
+        assert model.predict(views).tolist() == model.labels_.tolist() == as_arrays.labels_.tolist()
+        assert np.array_equal(model.predict_proba(views), model.probabilities_, equal_nan=True)
+        assert np.array_equal(model.impute(views)["table0"][3:], as_arrays.impute(list(views.values()))[0][3:])
+    assert model.samples_ == cdimc.sample_names(views) == list(table.index) == list(model.to_frame().index) == names
+    assert np.flatnonzero(model.labels_ == -1).tolist() == np.flatnonzero(table["cluster"] == -1).tolist() == [2]
+
+
 def test_single_missing_cells_hold_the_mean_of_their_column(data, quick):
     views = [view.copy() for view in data[0]]
     row = int(np.flatnonzero(~np.isnan(views[0][:, 0]))[0])
@@ -277,15 +293,15 @@ def test_new_samples_may_all_lack_a_view_that_has_names(frames, quick):
     first = frames["table0"].iloc[:9]
     expected = dict(zip(first.index, model.predict({"table0": first})))
     assert model.predict({"table1": frames["table1"].iloc[:0], "table0": first}).tolist() == list(expected.values())
-    # Those without a value come last, the others as they appear first, be it without a value.
+    # Samples come as they appear first, with or without a value.
     nothing = pd.DataFrame(np.nan, ["stranger", *first.index[::-1]], frames["table1"].columns)
     views = {"table1": nothing, "table0": first}
     names = cdimc.sample_names(views)
-    assert names == [*first.index[::-1], "stranger"]
+    assert names == ["stranger", *first.index[::-1]]
     with pytest.warns(cdimc.UnobservedSamplesWarning, match="1 samples get no cluster.*first: stranger."):
-        assert model.predict(views).tolist() == [expected[name] for name in names[:-1]] + [-1]
+        assert model.predict(views).tolist() == [-1] + [expected[name] for name in names[1:]]
         filled = model.impute(views)
-    assert np.array_equal(filled["table0"][:-1], first.to_numpy()[::-1]) and np.isnan(filled["table1"][-1]).all()
+    assert np.array_equal(filled["table0"][1:], first.to_numpy()[::-1]) and np.isnan(filled["table1"][0]).all()
     with pytest.raises(ValueError, match="table0: "):
         model.predict({"table0": first.iloc[:0]})
 
@@ -331,6 +347,10 @@ def test_reasons_add_up_to_the_log_odds_of_the_probabilities(frames, quick):
         assert parts["log_odds"].iloc[1:].sum() == pytest.approx(total, abs=1e-9)
         p = probabilities[name]
         assert total == pytest.approx(np.log(p[cluster] / p[other]), abs=1e-6)
+    nothing = model.explain(frames, [])
+    assert len(nothing) == 0 and nothing.dtypes.equals(found.dtypes)
+    with pytest.raises(ValueError, match=f"samples = '{names[0]}': must be a list of names"):
+        model.explain(frames, names[0])
     with pytest.raises(ValueError, match="sample = `nobody`: there is no such sample"):
         model.explain(frames, ["nobody"])
     with pytest.raises(ValueError, match="cdimc-net: only t-mixture can give reasons"):
@@ -346,6 +366,8 @@ def test_stability_takes_views_and_columns_by_name(frames, quick):
         found = model.stability(given, 5)
         assert np.array_equal(found[0], clusters)
         assert np.array_equal(found[1], [of_name[name] for name in cdimc.sample_names(given)], equal_nan=True)
+    with pytest.warns(cdimc.OddDataWarning, match="the stability may differ .*: 59 samples are given, the fit had 60"):
+        model.stability({name: frame.drop(index="p7", errors="ignore") for name, frame in frames.items()}, 5)
     with pytest.raises(ValueError, match="the model's view `table1` is not there: its training had table0, table1"):
         model.stability({"table0": frames["table0"], "table2": frames["table2"]}, 5)
     with pytest.raises(ValueError, match="the model has no view `other`"):

@@ -34,6 +34,20 @@ def test_one_table_gives_the_clusters_of_its_views(table, data, quick):
     assert single.score(X) == several.score(data[0])
 
 
+def test_views_of_a_frame_are_columns_by_position_or_by_name(table, quick):
+    pd = pytest.importorskip("pandas")
+    X, views = table
+    frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(X.shape[1])])
+    expected = cdimc.AsSingleTable(quick("concat"), views=views).fit_predict(X)
+    names = [list(frame.columns[columns]) for columns in views]
+    masks = [frame.columns.isin(of_view) for of_view in names]
+    for given in (names, masks, views):
+        assert np.array_equal(cdimc.AsSingleTable(quick("concat"), views=given).fit_predict(frame), expected)
+    for wrong, given in (([[0], [100]], X), ([["c0"], ["d"]], frame), ([[0], ["c1"]], X), ([[0], 1], X)):
+        with pytest.raises(ValueError, match=r"views\[1\] = .*: must be columns of X, which has 39"):
+            cdimc.AsSingleTable(quick("concat"), views=wrong).fit(given)
+
+
 def test_what_a_fit_does_not_take_is_refused(table, quick):
     X, views = table
     with pytest.raises(TypeError, match="sample_weight"):
@@ -61,3 +75,19 @@ def test_pipelines_and_searches_work(table, quick):
     ).fit(X)
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
     assert search.best_estimator_.predict(X).shape == (60,)
+
+
+@pytest.mark.filterwarnings("ignore::cdimc.OddDataWarning")
+@pytest.mark.parametrize("seed", range(4))
+def test_auto_chooses_the_number_of_clusters_and_known_classes_score_a_search(seed):
+    made = cdimc.datasets.make_views(300, 4, random_state=seed)
+    X, views = np.hstack(made.views), [slice(0, 12), slice(12, 19), slice(19, 39)]
+    auto = cdimc.TMixture("auto", n_clusters_range=(2, 8), random_state=0)
+    assert cdimc.AsSingleTable(auto, views=views).fit(X).estimator_.n_clusters_ == 4
+    table = cdimc.AsSingleTable(cdimc.TMixture(starts=2, random_state=0), views=views)
+
+    def agreement(model, X, y):
+        return cdimc.metrics.ari(y, model.predict(X))
+
+    search = GridSearchCV(table, {"estimator__n_clusters": [2, 3, 4, 5]}, scoring=agreement, cv=2).fit(X, made.target)
+    assert search.best_params_ == {"estimator__n_clusters": 4}

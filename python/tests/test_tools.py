@@ -11,20 +11,43 @@ pd = pytest.importorskip("pandas")
 
 def test_scores_equal_scikit_learn():
     rng = np.random.default_rng(0)
-    truth, found = rng.integers(0, 4, 200), rng.integers(-1, 6, 200)
+    truth, found = rng.integers(-1, 3, 200), rng.integers(0, 6, 200)
     for mean in ("arithmetic", "geometric", "min", "max"):
         expected = peer.normalized_mutual_info_score(truth, found, average_method=mean)
         assert cdimc.metrics.nmi(truth, found, mean) == pytest.approx(expected, abs=1e-12)
     assert cdimc.metrics.ari(truth, found) == pytest.approx(peer.adjusted_rand_score(truth, found), abs=1e-12)
     precision, recall, f = cdimc.metrics.pairwise(truth, found)
     assert f == pytest.approx(2 * precision * recall / (precision + recall))
-    names = np.array(["a", "b", "c", "d"])[truth]
+    names = np.array(["b", "c", "d", "a"])[truth]
     assert cdimc.metrics.scores(names, found) == cdimc.metrics.scores(truth, found)
     naming = cdimc.metrics.match_labels(truth, found)
     named = np.array([naming[c] if naming[c] is not None else -9 for c in found])
     assert cdimc.metrics.accuracy(truth, found) == np.mean(named == truth)
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="truth has 2 samples, found has 1: must be the same samples"):
         cdimc.metrics.accuracy([0, 1], [0])
+    with pytest.raises(ValueError, match=r"found has the shape \(2, 2\): must be one label per sample"):
+        cdimc.metrics.accuracy([0, 1, 1, 0], [[0, 1], [1, 0]])
+    with pytest.raises(ValueError, match="normalizer = 'sqrt': must be one of arithmetic, geometric, min, max"):
+        cdimc.metrics.nmi(truth, found, "sqrt")
+
+
+@pytest.mark.parametrize(
+    "truth, found",
+    [
+        ([0, 0, 1, 1, -1, -1, 1], [2, 2, 0, 2, 1, 1, -1]),
+        (["a", "a", "b", "b", "-1", "-1", None], ["x", "x", "y", "x", "z", "z", "y"]),
+        ([0.0, 0.0, 1.0, 1.0, -1.0, -1.0, np.nan], [2, 2, 0, 2, 1, 1, 0]),
+        (pd.array([0, 0, 1, 1, -1, -1, None]), pd.array([2, 2, 0, 2, 1, 1, None])),
+        (list("aabbcca"), pd.Categorical(["2", "2", "0", "2", "1", "1", None])),
+        (list("aabbcca"), [2, 2, 0, 2, 1, 1, None]),
+    ],
+)
+def test_samples_without_a_class_or_a_cluster_are_left_out_of_scores(truth, found):
+    expected = cdimc.metrics.scores(list("aabbcc"), [2, 2, 0, 2, 1, 1])
+    assert cdimc.metrics.scores(truth, found) == pytest.approx(expected)
+    assert len(cdimc.metrics.match_labels(truth, found)) == 3
+    with pytest.raises(ValueError, match="no sample has both a class and a cluster"):
+        cdimc.metrics.ari(truth[-1:], found[-1:])
 
 
 @pytest.mark.parametrize(
@@ -62,6 +85,13 @@ def test_patterns_that_cannot_be_are_refused():
         cdimc.missing.hide([np.ones((3, 2))], np.ones((2, 1)))
 
 
+def test_views_with_names_are_hidden_by_name():
+    named, mask = {"a": np.ones((3, 2)), "b": np.ones((3, 1))}, np.eye(3, 2, dtype=bool)
+    hidden = cdimc.missing.hide(named, mask)
+    assert list(hidden) == ["a", "b"]
+    assert all(map(lambda one, other: np.array_equal(one, other, True), hidden.values(), cdimc.missing.hide([*named.values()], mask)))
+
+
 def test_what_a_mask_hides_stays_hidden():
     first = np.ma.array(np.arange(12.0).reshape(6, 2), mask=[[row == 2] * 2 for row in range(6)])
     views, mask = [first, np.ones((6, 2), dtype=int)], np.ones((6, 2), dtype=bool)
@@ -87,6 +117,10 @@ def test_data_sets_come_with_their_truth():
         cdimc.datasets.load("nowhere")
     with pytest.raises(ValueError):
         cdimc.datasets.make_views(0)
+    drawn = [cdimc.datasets.make_views(30, 3, random_state=None).views[0] for _ in range(2)]
+    assert not np.array_equal(*drawn)
+    with pytest.raises(ValueError, match="random_state = -1: must lie in"):
+        cdimc.datasets.make_views(random_state=-1)
 
 
 def test_numbers_of_numpy_make_the_views_of_plain_ones():
@@ -132,6 +166,9 @@ def test_results_go_into_a_mudata(frames, quick):
     assert "cluster" in again.obs and "cluster" not in mdata.obs
     with pytest.raises(ValueError, match="unknown method `means`"):
         cdimc.tl.cluster(mdata, 3, method="means")
+    for name, value in (("n_clusters", 3), ("random_state", 1), ("n_jobs", 2), ("restarts", 3)):
+        with pytest.raises(ValueError, match=f"{name} = {value}: must be set in the estimator"):
+            cdimc.tl.cluster(mdata, method=estimator, **{name: value})
 
 
 @pytest.mark.parametrize("dtype", ["int64", "Int64", "float64", "Float64", "object", "category", "str"])
@@ -141,6 +178,29 @@ def test_label_minus_one_is_no_cluster_of_any_type(dtype):
     more["cluster"] = more["cluster"].astype(dtype)
     assert cdimc.tl.associations(more).equals(cdimc.tl.associations(obs))
     assert cdimc.tl.survival(more, "days", "dead")["log_rank"] == cdimc.tl.survival(obs, "days", "dead")["log_rank"]
+
+
+@pytest.mark.parametrize(
+    "labels, names",
+    [
+        (pd.Categorical(["1"] * 8 + ["2"] * 8), ["1", "2"]),
+        (pd.Categorical(["2"] * 8 + ["1"] * 8, ["0", "1", "2"]), ["1", "2"]),
+        (["10"] * 8 + ["2"] * 8, ["10", "2"]),
+        ([3] * 8 + [7] * 8, [3, 7]),
+        ([3.0] * 8 + [7.0] * 8, [3, 7]),
+    ],
+)
+def test_clusters_keep_their_names(labels, names):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    obs = pd.DataFrame({"cluster": labels, "age": range(40, 56), "days": range(1, 17), "dead": [1, 0] * 8})
+    found = cdimc.tl.associations(obs)["clusters"][0]
+    assert [part.partition(": ")[0] for part in found.split("; ")] == [str(name) for name in names]
+    survival = cdimc.tl.survival(obs, "days", "dead")
+    assert list(survival["clusters"]["cluster"]) == list(survival["curves"]["cluster"].unique()) == names
+    assert survival["reference"] in names
+    legend = cdimc.pl.survival(obs, "days", "dead").get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == [f"cluster {name} (n = 8)" for name in names]
 
 
 def test_words_for_missing_are_missing_as_in_the_command():
@@ -202,6 +262,18 @@ def test_clustering_again_removes_the_former_clusters(frames, quick):
     assert set(mdata.obsm) == set(once.obsm) and set(mdata.uns["cluster"]) == set(once.uns["cluster"])
 
 
+def test_markers_of_a_cluster_go_by_number_or_category(frames, quick):
+    ad, md = pytest.importorskip("anndata"), pytest.importorskip("mudata")
+    mdata = md.MuData({name: ad.AnnData(frame) for name, frame in frames.items()})
+    cdimc.tl.cluster(mdata, method=quick("t-mixture"))
+    found = cdimc.tl.markers(mdata, 1)
+    assert len(found) and set(found["cluster"]) == {1}
+    assert cdimc.tl.markers(mdata, mdata.obs["cluster"].cat.categories[1]).equals(found)
+    for unknown in (3, "3", -1, "x", 1.5):
+        with pytest.raises(ValueError, match=f"cluster = {unknown!r}: must lie in 0..=2"):
+            cdimc.tl.markers(mdata, unknown)
+
+
 def test_a_mudata_with_results_can_be_written(frames, quick, tmp_path):
     ad, md = pytest.importorskip("anndata"), pytest.importorskip("mudata")
     mdata = md.MuData({name: ad.AnnData(frame) for name, frame in frames.items()})
@@ -234,6 +306,8 @@ def test_stability_and_pictures_of_what_was_found(tmp_path):
     assert np.array_equal(found["stability"], clusters)
     of_name = dict(zip(estimator.samples_, samples))
     assert [of_name[name] for name in mdata.obs_names] == list(mdata.obs["cluster_stability"])
+    with pytest.warns(cdimc.OddDataWarning, match="80 samples are given, the fit had 90"):
+        cdimc.tl.stability(mdata[mdata.obs_names[:80]].copy(), 2)
     contributions = cdimc.pl.contributions(mdata)
     expected = [found["shared-information"] for found in estimator.view_contributions_]
     assert [bar.get_width() for bar in contributions.patches] == expected
