@@ -22,6 +22,7 @@ use crate::tables::{Joined, id_advice};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 pub(crate) use variables::Variable;
+use variables::grouped_thousands;
 
 /// Adjusted Rand index from which clusters repeat the categories of a column: halfway from chance to equality.
 const SAME_GROUPS: f64 = 0.5;
@@ -132,7 +133,8 @@ impl Clinical {
         });
         for (name, column) in others {
             let cells = cells(column, &rows);
-            let variable = Variable::of(&cells);
+            let variable =
+                grouped_thousands(name, &cells).map_or_else(|| Variable::of(&cells), Err);
             if let Ok(found) = &variable {
                 clinical.notes.extend(found.spelled_twice(name));
             }

@@ -1,6 +1,6 @@
 //! How long samples of each cluster go without an event.
 
-use super::variables::number;
+use super::variables::{grouped_thousands, number};
 use crate::numbers::digits;
 use crate::statistics::{
     HazardRatio, KaplanMeier, LogRank, RestrictedMean, Times, hazard_ratios, log_rank,
@@ -177,6 +177,9 @@ impl SurvivalData {
         samples: &[String],
     ) -> Result<(Self, Vec<String>), String> {
         let SurvivalColumns { time: time_name, event: event_name } = columns;
+        if let Some(reason) = grouped_thousands(time_name, times) {
+            return Err(format!("no survival: {reason}"));
+        }
         let coding = Coding::of(events);
         let (mut of, mut wrong) = (Vec::with_capacity(samples.len()), Vec::new());
         for ((&time, &event), sample) in times.iter().zip(events).zip(samples) {
@@ -347,6 +350,8 @@ mod tests {
             "no survival: sample `p1`, column `days` = -3: times are numbers of 0 or more; where it \
              means \"not known\", add --missing-value FILE=VALUE"
         );
+        let grouped = [("205", "1"), ("478", "0"), ("1.082", "1"), ("1.687", "0")];
+        assert!(line(&grouped).starts_with("no survival: `1.082` would be read as a number below"));
         assert!(line(&[("x", "1")]).contains("`days` = x: times are numbers"));
         assert!(line(&[("3", "Lost")]).contains("`dead` = Lost: events are 0 or 1, 1 or 2, true"));
         assert!(line(&[("3", "2")]).contains("`dead` = 2"));

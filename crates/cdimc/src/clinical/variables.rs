@@ -1,6 +1,6 @@
 //! What a column of text is: numbers, categories, or nothing that can be compared.
 
-use crate::tables::plain_spelling;
+use crate::tables::{plain_spelling, text_among_numbers};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Whole numbers with at most this many distinct values, and `LEAST_PER_CODE` samples per value on average, are also
@@ -131,6 +131,13 @@ impl Variable {
     }
 }
 
+/// Returns what to do about a column of numbers whose point seems to group thousands.
+pub(super) fn grouped_thousands(name: &str, cells: &[&str]) -> Option<String> {
+    let are_numbers = cells.iter().all(|cell| cell.is_empty() || number(cell).is_some());
+    let cells = || cells.iter().map(|&cell| cell.to_owned()).collect();
+    are_numbers.then(|| text_among_numbers(&[name.to_owned()], &[cells()])).flatten()
+}
+
 /// Returns the number in a cell.
 pub(super) fn number(cell: &str) -> Option<f64> {
     cell.parse().ok().filter(|x: &f64| x.is_finite())
@@ -158,6 +165,13 @@ mod tests {
 
     fn of(cells: &[&str]) -> Result<Variable, String> {
         Variable::of(cells)
+    }
+
+    #[test]
+    fn points_that_group_thousands_are_named_and_decimals_are_not() {
+        let reason = grouped_thousands("crp", &["540", "612", "", "1.206"]).unwrap();
+        assert!(reason.contains("in column `crp` all numbers with `.`"), "{reason}");
+        assert_eq!(grouped_thousands("crp", &["0.412", "1.206", "2", "3"]), None);
     }
 
     #[test]
