@@ -191,10 +191,10 @@ impl Model {
             Ok((joined, views))
         })?;
         Ok(Imputation {
+            data_warnings: joined.remarks().map(|text| advice(text)).collect(),
             samples: joined.ids,
             unobserved: joined.unobserved,
             filled: filled(joined.filled),
-            data_warnings: joined.remarks().map(|text| advice(text)).collect(),
             views: views.into_iter().map(|view| view.into_pyarray(py).unbind()).collect(),
         })
     }
@@ -220,10 +220,10 @@ impl Prediction {
         table: SampleTable,
     ) -> PyResult<Self> {
         Ok(Self {
+            data_warnings: joined.remarks().map(|text| advice(text)).collect(),
             samples: joined.ids,
             unobserved: joined.unobserved,
             filled: filled(joined.filled),
-            data_warnings: joined.remarks().map(|text| advice(text)).collect(),
             columns: columns(py, table)?,
             probabilities: found.probabilities.map(|p| p.into_pyarray(py).unbind()),
             embedding: found.embedding.map(|h| h.into_pyarray(py).unbind()),

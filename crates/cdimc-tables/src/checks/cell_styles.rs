@@ -25,9 +25,8 @@ struct Column {
     name: String,
     n_numbers: usize,
     n_texts: usize,
-    /// Different texts, and whether there are more.
+    /// The first different texts, up to one more than are shown.
     texts: Vec<String>,
-    has_more: bool,
     /// Whether the first row has a text.
     in_first_row: bool,
     /// Whether some number has more or fewer than three digits after the mark, so that the mark does not group.
@@ -73,6 +72,11 @@ impl Column {
                 None => {}
             }
         }
+    }
+
+    /// Returns whether there are more different texts than are shown.
+    fn has_more(&self) -> bool {
+        self.texts.len() > MAX_SHOWN_TEXTS
     }
 
     /// Returns the texts of a kind. In a column without numbers, texts with a number in them are words.
@@ -139,11 +143,8 @@ impl CellStyles {
         of_column.n_texts += 1;
         of_column.in_first_row |= is_first;
         self.first.get_or_insert_with(|| (row, column, text.clone()));
-        if of_column.texts.contains(&text) {
-        } else if of_column.texts.len() < MAX_SHOWN_TEXTS {
+        if !of_column.has_more() && !of_column.texts.contains(&text) {
             of_column.texts.push(text);
-        } else {
-            of_column.has_more = true;
         }
     }
 
@@ -230,7 +231,7 @@ impl CellStyles {
         let is_of_text = |column: &Column| {
             column.n_texts > column.n_numbers
                 && column.texts_of(TextKind::Word).next().is_some()
-                && (column.n_numbers == 0 || column.has_more)
+                && (column.n_numbers == 0 || column.has_more())
                 && !column.texts.iter().all(is_mark)
         };
         let is_of_numbers = |column: &Column| {
@@ -243,7 +244,7 @@ impl CellStyles {
             let mut texts: Vec<&String> = of_numbers().flat_map(words).collect();
             texts.sort_unstable();
             texts.dedup();
-            let more = texts.len() > MAX_SHOWN_TEXTS || of_numbers().any(|column| column.has_more);
+            let more = texts.len() > MAX_SHOWN_TEXTS || of_numbers().any(Column::has_more);
             let is_beyond = |text: &&String| text.starts_with(['<', '>', '\u{2264}', '\u{2265}']);
             let limit = if texts.iter().any(is_beyond) {
                 "for a value beyond a limit write a number, such as the limit or half of it (as a missing value it would \

@@ -78,12 +78,13 @@ impl<'a> Rows<'a> {
         check_length(self.count, line, names.len(), record)?;
         budget.values(&[self.n_features])?;
         if is_first {
-            self.second_header = match names_columns(names, record) {
-                true => format!(
+            self.second_header = if names_columns(names, record) {
+                format!(
                     "it seems to name the columns below a line that groups them: add --skip-lines {}",
                     line - 1
-                ),
-                false => format!("a second header, or a row of units? delete line {line}"),
+                )
+            } else {
+                format!("a second header, or a row of units? delete line {line}")
             };
         }
         self.unnamed_hold |= unnamed.iter().any(|&column| !record[column].is_empty());

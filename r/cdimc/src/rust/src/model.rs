@@ -99,8 +99,8 @@ fn model_impute(bytes: Raw, views: List, strict: bool, n_threads: i32) -> List {
         let views = named.impute(&joined, &which).map_err(text)?;
         let into_r = move || {
             list!(
-                samples = joined.ids,
-                unobserved = joined.unobserved,
+                samples = &joined.ids,
+                unobserved = &joined.unobserved,
                 filled = filled(&joined.filled),
                 data_warnings = joined.remarks().map(text).collect::<Vec<_>>(),
                 views = List::from_values(views.iter().map(matrix))
