@@ -17,6 +17,16 @@ type Form = fn(&str) -> String;
 
 /// Returns a line for each table that shares few ids with the others, or whose ids differ from theirs in spelling only.
 pub(crate) fn warnings(tables: &[Table]) -> Vec<String> {
+    lines(tables).into_iter().map(|(_, line)| line).collect()
+}
+
+/// Returns a line for each table whose ids would agree with the others if they were written like them.
+pub(crate) fn spelled_otherwise(tables: &[Table]) -> Vec<String> {
+    lines(tables).into_iter().filter_map(|(has_advice, line)| has_advice.then_some(line)).collect()
+}
+
+/// Returns the warnings, and whether each has advice.
+fn lines(tables: &[Table]) -> Vec<(bool, String)> {
     let overlaps = (0..tables.len()).filter_map(|t| IdOverlap::of(tables, t));
     let mut lines: Vec<(bool, String)> = overlaps.filter_map(|overlap| overlap.warning()).collect();
     // With two tables both lines report the same mismatch: keep the one with advice.
@@ -24,14 +34,7 @@ pub(crate) fn warnings(tables: &[Table]) -> Vec<String> {
         lines.sort_by_key(|(has_advice, _)| !has_advice);
         lines.truncate(1);
     }
-    lines.into_iter().map(|(_, line)| line).collect()
-}
-
-/// Returns a line for each table whose ids would agree with the others if they were written like them.
-pub(crate) fn spelled_otherwise(tables: &[Table]) -> Vec<String> {
-    let overlaps = (0..tables.len()).filter_map(|t| IdOverlap::of(tables, t));
-    let lines = overlaps.filter_map(|overlap| overlap.warning());
-    lines.filter_map(|(has_advice, line)| has_advice.then_some(line)).collect()
+    lines
 }
 
 /// Returns example ids of all tables and advice, for tables that share no id.
