@@ -16,7 +16,7 @@ pub mod datasets;
 #[cfg(feature = "files")]
 mod files;
 
-pub use checks::{advice_on_repeats, text_among_numbers};
+pub use checks::text_among_numbers;
 pub use error::TableError;
 #[cfg(feature = "files")]
 pub use files::{
@@ -25,6 +25,6 @@ pub use files::{
 };
 pub use join::{FilledColumn, JoinError, Joined, join, join_new, joined_by_number};
 pub use option_names::{line_of_names, names_in};
-pub use overlap::id_advice;
+pub use overlap::{advice_on_repeats, id_advice};
 pub use spelling::plain_spelling;
 pub use table::{Table, check_name};

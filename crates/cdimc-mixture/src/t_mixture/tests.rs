@@ -1,3 +1,5 @@
+//! Tests of the default method.
+
 use super::*;
 use crate::{Coordinates, MixtureModel};
 use cdimc_core::Model;

@@ -5,7 +5,6 @@ mod codes;
 mod copies;
 mod forgotten_id;
 mod no_samples;
-mod repeats;
 mod text_kind;
 
 #[cfg(feature = "files")]
@@ -14,7 +13,6 @@ pub use cell_styles::text_among_numbers;
 pub(crate) use copies::warnings as common_columns;
 pub(crate) use forgotten_id::forgotten_id;
 pub(crate) use no_samples::warnings as rows_that_are_no_samples;
-pub use repeats::advice_on_repeats;
 
 use crate::Table;
 use crate::error::listed;

@@ -1,8 +1,8 @@
 //! Maps ids to samples where an id is more than a sample's name: barcodes of aliquots, maps of assays, replicates.
 
-use crate::checks::advice_on_repeats;
 use crate::error::{Problem, ensure};
 use crate::files::{ReadOptions, Replicates, is_missing, read_words};
+use crate::overlap::advice_on_repeats;
 use crate::table::places_by_name;
 use crate::{Table, TableError};
 use cdimc_data::Matrix;

@@ -1,6 +1,9 @@
 //! Checks whether the ids of tables name the same samples, and advises what to do if few agree.
 
 mod patterns;
+mod repeats;
+
+pub use repeats::advice_on_repeats;
 
 use crate::Table;
 use crate::spelling::{escape_invisible, is_made_date, plain_spelling};

@@ -1,7 +1,6 @@
 //! Proposes a pattern that makes the ids of tables agree.
 
-use super::{IdOverlap, Side, common_prefix, common_suffix, escaped};
-use crate::checks::advice_on_repeats;
+use super::{IdOverlap, Side, advice_on_repeats, common_prefix, common_suffix, escaped};
 use std::collections::{HashMap, HashSet};
 
 /// Shorter prefixes identify no sample.

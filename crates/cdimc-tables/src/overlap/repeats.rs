@@ -1,6 +1,6 @@
 //! Advice about several rows of one sample.
 
-use crate::overlap::{common_prefix, escaped};
+use super::{common_prefix, escaped};
 
 /// Returns advice about two ids of one sample. Repeats are counted or lettered (`-1` and `-2`, `A` and `B`), and
 /// `--replicates` applies. Other differences are kinds of samples (`01A` and `11A`, `T` and `N`) that must not be
