@@ -1,4 +1,4 @@
-//! Finds columns that are in two views: on them the views agree by construction.
+//! Finds views that are in another one: they agree by construction.
 
 use super::MIN_ROWS;
 use cdimc_data::MultiView;
@@ -8,7 +8,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 /// Number of common samples on which columns are compared first.
 const N_COMPARED: usize = 100;
 
-/// Returns a line for each pair of views that have columns in common: the same values in all common samples.
+/// Returns a line for each pair of views with common columns, which have the same values in all common samples, if these
+/// are half or more of the columns of one view: few cannot make the views agree.
 pub(crate) fn warnings(
     data: &MultiView,
     names: &[String],
@@ -19,7 +20,7 @@ pub(crate) fn warnings(
         let common = common_columns(data, (a, b));
         let (first, n) = (&features[b][*common.first()?], common.len());
         let of = features[b].len();
-        Some(format!(
+        (2 * n >= of.min(features[a].len())).then(|| format!(
             "the views `{}` and `{}` agree by construction: {n} of {of} columns of `{}` are also in the other (first: `{first}`); leave \
              them out of one view",
             names[a], names[b], names[b]
@@ -102,5 +103,11 @@ mod tests {
         // One other value is enough.
         assert!(lines(|i, _| if i == 29 { 0.5 } else { (i * 2 % 17) as f64 }).is_empty());
         assert!(lines(|i, j| (i * (7 - j) % 2) as f64).is_empty());
+        // One common column of three is too few.
+        let view = |k: usize| Array2::from_shape_fn((30, 3), |(i, j)| (i * (j + k) % 17) as f64);
+        let data = MultiView::from_nan_rows(vec![view(2), view(4)]).unwrap();
+        let features =
+            [["x", "y", "z"], ["u", "v", "w"]].map(|names| names.map(String::from).to_vec());
+        assert!(warnings(&data, &names, &features).is_empty());
     }
 }
