@@ -96,15 +96,15 @@ impl Column {
         !self.has_decimals && !self.is_ungrouped && self.plain.0 > 0 && self.grouped.0 > 0
     }
 
-    /// Returns whether the point rather groups than marks decimals. If it marks decimals, whole numbers are larger by the
-    /// ratio of the means; if it groups, the others are. The smaller ratio is likelier.
+    /// Returns whether the point is more likely to group digits than to mark decimals. If it marks decimals, the whole
+    /// numbers are the larger ones; if it groups, the others are. The smaller ratio of the means is likelier.
     fn is_likelier(&self) -> bool {
         let mean = |(n, sum): (usize, f64)| sum / n as f64;
         self.is_mixed() && 2.0 * (mean(self.plain) - mean(self.grouped)) > THOUSAND.ln()
     }
 
-    /// Returns whether groups are rounded no more often than by chance, and no whole number is in so many cells that it
-    /// is a code, such as 999.
+    /// Returns whether the numbers look measured: few groups end in 0, and no whole number is as common as a code, such as
+    /// 999.
     fn is_measured(&self) -> bool {
         let is_code = |(_, n): &(String, usize)| 4 * n > self.plain.0;
         self.grouped.0 >= 5 * self.n_round && !self.different.iter().any(is_code)

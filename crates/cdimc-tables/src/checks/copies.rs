@@ -8,8 +8,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 /// Number of common samples on which columns are compared first.
 const N_COMPARED: usize = 100;
 
-/// Returns a line for each pair of views with common columns, which have the same values in all common samples, if these
-/// are half or more of the columns of one view: few cannot make the views agree.
+/// Returns a line for each pair of views whose common columns are half or more of the smaller view. Fewer cannot make the
+/// views agree.
 pub(crate) fn warnings(
     data: &MultiView,
     names: &[String],
@@ -29,8 +29,8 @@ pub(crate) fn warnings(
     pairs.filter_map(line).collect()
 }
 
-/// Returns the columns of view `b` whose values are those of a column of view `a`, in all samples that have both. Columns
-/// of one or two values are not compared: they may be equal by chance.
+/// Returns the columns of view `b` that are also in view `a`: equal in all samples that have both views. Columns of one or
+/// two values are left out, because they may be equal by chance.
 fn common_columns(data: &MultiView, (a, b): (usize, usize)) -> Vec<usize> {
     let mask = data.mask();
     let samples: Vec<usize> = (0..data.n_samples())
@@ -52,7 +52,7 @@ fn common_columns(data: &MultiView, (a, b): (usize, usize)) -> Vec<usize> {
     hashes(data, b, first).into_iter().filter(is_common).map(|(_, column)| column).collect()
 }
 
-/// Returns a hash of the values of each column with more than two values in these samples, and the column.
+/// Returns a hash of the values in these samples, and the column, for each column with more than two values.
 fn hashes(data: &MultiView, view: usize, samples: &[usize]) -> Vec<(u64, usize)> {
     let mut of_column = vec![(DefaultHasher::new(), HashSet::new()); data.width(view)];
     let mut buffer = Vec::new();

@@ -131,7 +131,7 @@ impl Variable {
     }
 }
 
-/// Returns what to do about a column of numbers whose point seems to group thousands.
+/// Returns what is wrong with a column of numbers whose point seems to group thousands, and what to do.
 pub(super) fn grouped_thousands(name: &str, cells: &[&str]) -> Option<String> {
     let are_numbers = cells.iter().all(|cell| cell.is_empty() || number(cell).is_some());
     let cells = || cells.iter().map(|&cell| cell.to_owned()).collect();
