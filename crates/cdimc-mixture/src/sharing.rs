@@ -39,19 +39,12 @@ pub struct ViewSharing {
     /// Shared information beyond the mean of the permutations that is just significant, in nats per sample; large if
     /// samples are few.
     pub least_noticed: f64,
-    /// Largest variance of one direction within clusters, divided by the total variance between clusters.
-    pub own_variation: f64,
 }
 
 impl ViewSharing {
     /// Returns whether the shared information is significant.
     pub fn is_significant(&self) -> bool {
         self.p_value <= SIGNIFICANCE_LEVEL
-    }
-
-    /// Returns whether one direction within clusters, such as a batch or purity, varies more than the clusters do.
-    pub fn varies_by_itself(&self) -> bool {
-        self.own_variation > 1.0
     }
 }
 
@@ -170,7 +163,6 @@ impl ViewAgreement {
                 p_value: n_as_large as f64 / sums.len() as f64,
                 least_noticed: CRITICAL_Z * ArrayView1::from(&sums[1..]).std(1.0)
                     / n_samples as f64,
-                own_variation: own_variation(observations, v, labels, *n_clusters),
             })
         };
         (0..n_views).map(of_view).collect()
@@ -261,49 +253,6 @@ fn log_sum(a: ArrayView1<'_, f64>, b: ArrayView1<'_, f64>) -> f64 {
     }
 }
 
-/// Returns the largest variance of a direction within clusters, divided by the variance between clusters.
-fn own_variation(
-    observations: &Observations,
-    v: usize,
-    labels: &[usize],
-    n_clusters: usize,
-) -> f64 {
-    let q = observations.widths[v];
-    let mut sums = Array2::<f64>::zeros((n_clusters, q));
-    let mut sizes = vec![0.0_f64; n_clusters];
-    observations.each_row(v, |i, row| {
-        sums.row_mut(labels[i]).scaled_add(1.0, &ArrayView1::from(row));
-        sizes[labels[i]] += 1.0;
-    });
-    let n: f64 = sizes.iter().sum();
-    let mean = sums.sum_axis(ndarray::Axis(0)) / n;
-    let mut between = 0.0;
-    for (mut center, &size) in sums.rows_mut().into_iter().zip(&sizes).filter(|(_, n)| **n > 0.0) {
-        center /= size;
-        between += size * (&center - &mean).mapv(|x| x * x).sum();
-    }
-    let mut within = Array2::<f64>::zeros((q, q));
-    observations.each_row(v, |i, row| {
-        let residual = &ArrayView1::from(row) - &sums.row(labels[i]);
-        for a in 0..q {
-            within.row_mut(a).scaled_add(residual[a], &residual);
-        }
-    });
-    // Power method; directions of similar variance are equivalent.
-    let mut direction = Array1::from_elem(q, 1.0);
-    let mut largest = 0.0;
-    for _ in 0..50 {
-        let next = within.dot(&direction);
-        let length = next.dot(&next).sqrt();
-        if length <= 0.0 {
-            break;
-        }
-        largest = length;
-        direction = next / length;
-    }
-    if between > 0.0 { largest / between } else { f64::INFINITY }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -352,8 +301,5 @@ mod tests {
         let mut expected = vec![true; dataset.n_views()];
         expected.push(false);
         assert_eq!(significant, expected, "{found:?}");
-        let by_itself: Vec<bool> =
-            found.iter().flatten().map(ViewSharing::varies_by_itself).collect();
-        assert!(by_itself[0] && !by_itself[1], "{found:?}");
     }
 }

@@ -74,8 +74,6 @@ pub enum Sign {
     UnrelatedView,
     /// No view supports the clusters of the others.
     NoSupport,
-    /// A view that shares the clusters, but has more variation of its own.
-    OwnVariation,
     /// Rows of zeros that count as missing.
     ZeroRows,
     /// Too few samples to test whether a view shares the clusters.
@@ -102,7 +100,7 @@ impl Sign {
     pub fn is_fault(self) -> bool {
         let is_note = matches!(
             self,
-            Self::OwnVariation | Self::ZeroRows | Self::TooFewSamples | Self::SmallClusters
+            Self::ZeroRows | Self::TooFewSamples | Self::SmallClusters
         );
         !is_note
     }
@@ -132,10 +130,6 @@ impl Sign {
             }
             Self::NoSupport => {
                 "They come from one view alone, or from chance. The ids of the tables may be mixed up, too."
-            }
-            Self::OwnVariation => {
-                "The clusters do not depend on this variation, which no other view shares. A batch, or the purity or depth of the \
-                 samples, can cause it."
             }
             Self::TooFewSamples => {
                 "This is no evidence for or against the clusters. A test needs more samples with this view and another one."
@@ -408,8 +402,7 @@ fn mutual_information(a: &[usize], b: &[usize]) -> f64 {
     cells.iter().enumerate().map(term).sum()
 }
 
-/// Warns about views that share nothing with the others under the clusters; adds notes on views with more variation of
-/// their own.
+/// Warns about views that share nothing with the others under the clusters; adds notes on views with too few samples.
 fn sharing(found: &[Option<ViewSharing>], names: &[String]) -> Vec<Warning> {
     let known: Vec<(usize, ViewSharing)> =
         found.iter().enumerate().filter_map(|(v, of)| Some((v, (*of)?))).collect();
@@ -439,16 +432,7 @@ fn sharing(found: &[Option<ViewSharing>], names: &[String]) -> Vec<Warning> {
             names[v], of.least_noticed
         ),
     });
-    let beside = known.iter().filter(|(_, of)| shares(of) && of.varies_by_itself());
-    let by_itself = beside.map(|&(v, of)| Warning {
-        sign: Sign::OwnVariation,
-        text: format!(
-            "clusters of view `{}` alone would differ from these: its own variation is {:.1} times its variation between the \
-             clusters",
-            names[v], of.own_variation
-        ),
-    });
-    unrelated.chain(open).chain(by_itself).collect()
+    unrelated.chain(open).collect()
 }
 
 #[cfg(test)]

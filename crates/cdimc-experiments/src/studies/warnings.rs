@@ -238,18 +238,14 @@ pub(super) fn run(&Arguments { draws, new }: &Arguments) -> Result<()> {
     ];
     let mut n_alarms = 0;
     for (name, kind) in &kinds {
-        let (mut alarms, mut named, mut signs) = (0, 0, Vec::new());
+        let (mut alarms, mut signs) = (0, Vec::new());
         for draw in 0..draws {
-            let mut found = sound(kind, draw)?;
-            // Such a factor is there, so naming it is right.
-            let n = found.len();
-            found.retain(|&sign| kind.own_factor == 0.0 || sign != Sign::OwnVariation);
-            named += u64::from(found.len() < n);
+            let found = sound(kind, draw)?;
             alarms += u64::from(!found.is_empty());
             signs.extend(found);
         }
         n_alarms += alarms;
-        say!("| {name} | {alarms} of {draws} | {signs:?} own factors named: {named} |");
+        say!("| {name} | {alarms} of {draws} | {signs:?} |");
     }
     say!("| all | {n_alarms} of {} | |", kinds.len() as u64 * draws);
     Ok(())

@@ -104,16 +104,12 @@ fn a_page_with_one_cluster_has_no_markers() {
 }
 
 #[test]
-fn own_variation_of_a_view_does_not_make_clusters_doubtful() {
+fn a_note_does_not_make_clusters_doubtful() {
     let (joined, clustering) = clustered();
-    let html = html_of_warned((&[Sign::OwnVariation], 2), "concat", &joined, &clustering);
+    let html = html_of_warned((&[Sign::SmallClusters], 2), "concat", &joined, &clustering);
     assert!(html.contains("Looks sound: no check raised a doubt about the clusters."));
-    assert!(
-        html.contains(
-            "Note: &lt;one&gt; sample. The clusters do not depend on this variation, which"
-        )
-    );
-    let signs = [Sign::OwnVariation, Sign::SingleSamples];
+    assert!(html.contains("Note: &lt;one&gt; sample. They may be rare groups or outliers."));
+    let signs = [Sign::SmallClusters, Sign::SingleSamples];
     let html = html_of_warned((&signs, 2), "concat", &joined, &clustering);
     assert!(html.contains("Use with care, for the reason below."));
 }

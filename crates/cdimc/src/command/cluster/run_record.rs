@@ -56,7 +56,7 @@ pub(crate) struct RunRecord {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) data_warnings: Vec<String>,
     /// Warnings that the clusters may be meaningless.
-    #[serde(default)]
+    #[serde(skip_deserializing)]
     pub(crate) warnings: Vec<Warning>,
     /// Findings of the fit about the data.
     #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
