@@ -238,12 +238,12 @@ fn two_hundred_ordinary_columns_are_grouped_or_refused() {
 }
 
 #[test]
-fn infinite_cells_are_named_by_view_and_sample() {
-    let mut view = Array2::<f64>::ones((4, 2));
-    view[[2, 1]] = f64::INFINITY;
-    let error = MultiView::from_nan_rows(vec![Array2::zeros((4, 2)), view]).expect_err("infinite");
-    assert_eq!(
-        error.to_string(),
-        "view 1, sample 2, feature 1 = inf: observed values must be finite"
-    );
+fn infinite_and_huge_cells_are_named_by_view_and_sample() {
+    for (cell, shown) in [(f64::INFINITY, "inf"), (-f64::MAX, "-1.7976931348623157e308")] {
+        let mut view = Array2::<f64>::ones((4, 2));
+        view[[2, 1]] = cell;
+        let error = MultiView::from_nan_rows(vec![Array2::zeros((4, 2)), view]).expect_err("huge");
+        let rule = "observed values must be finite, and at most 1e302 in size";
+        assert_eq!(error.to_string(), format!("view 1, sample 2, feature 1 = {shown}: {rule}"));
+    }
 }

@@ -57,9 +57,9 @@ pub enum DataError {
         /// View, from 0.
         view: usize,
     },
-    /// An observed row holds a value that is infinite or NaN.
+    /// An observed row holds a value that is NaN, infinite or larger than 1e302.
     #[error(
-        "view {view}, sample {sample}, feature {feature} = {value}: observed values must be finite"
+        "view {view}, sample {sample}, feature {feature} = {value:e}: observed values must be finite, and at most 1e302 in size"
     )]
     NotFinite {
         /// View, from 0.

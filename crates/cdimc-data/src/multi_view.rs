@@ -3,6 +3,9 @@
 use crate::{DataError, Matrix, ViewMask};
 use ndarray::{Array2, ArrayView2};
 
+/// Largest size of a value: the mean of a million such values is finite.
+const MAX_VALUE: f64 = 1e302;
+
 /// Several views of the same samples; rows hidden by the mask are NaN.
 #[derive(Debug, Clone)]
 pub struct MultiView {
@@ -17,7 +20,8 @@ impl MultiView {
     /// `views`: one `(n_samples, n_features)` matrix each, dense or sparse.
     ///
     /// # Errors
-    /// If there is no view, sample or feature, the shapes disagree, or an observed value is not finite.
+    /// If there is no view, sample or feature, the shapes disagree, or an observed value is not finite or larger than
+    /// 1e302.
     pub fn new(views: Vec<impl Into<Matrix>>, mask: ViewMask) -> Result<Self, DataError> {
         let views: Vec<Matrix> = views.into_iter().map(Into::into).collect();
         let n_samples = check_shapes(views.iter().map(Matrix::dim))?;
@@ -31,7 +35,10 @@ impl MultiView {
         }
         let mut hidden = Vec::with_capacity(views.len());
         for (v, view) in views.into_iter().enumerate() {
-            let found = view.find(|i, x| !x.is_finite() && mask.is_observed(i, v));
+            let found = view.find(|i, x| {
+                let is_valid = x.abs() <= MAX_VALUE;
+                !is_valid && mask.is_observed(i, v)
+            });
             if let Some((sample, feature, value)) = found {
                 return Err(DataError::NotFinite { view: v, sample, feature, value });
             }
@@ -152,7 +159,7 @@ mod tests {
         );
         assert_eq!(
             data.unwrap_err().to_string(),
-            "view 1, sample 1, feature 0 = inf: observed values must be finite"
+            "view 1, sample 1, feature 0 = inf: observed values must be finite, and at most 1e302 in size"
         );
         let data = MultiView::new(vec![array![[1.0], [2.0]], array![[f64::INFINITY], [4.0]]], mask)
             .unwrap();

@@ -160,7 +160,7 @@ fn assemble(
     let mask = ViewMask::new(observed)?;
     let data = MultiView::new(views, mask).map_err(|error| match error {
         DataError::NotFinite { view, sample, feature, value } => JoinError::Tables(format!(
-            "{}, id `{}`, column `{}` = {value}: observed values must be finite",
+            "{}, id `{}`, column `{}` = {value:e}: observed values must be finite, and at most 1e302 in size",
             files[view], all_ids[kept[sample]], features[view][feature]
         )),
         error => error.into(),
