@@ -51,7 +51,7 @@ impl Dataset {
         &self.views
     }
 
-    /// Class of each sample, in `0..n_classes`, if known.
+    /// Class of each sample, if known.
     pub fn labels(&self) -> Option<&[usize]> {
         self.labels.as_deref()
     }

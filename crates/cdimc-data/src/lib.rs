@@ -30,7 +30,7 @@ pub use crate::{
     mechanism::Mechanism,
     multi_view::MultiView,
     pattern::MissingPattern,
-    preprocessing::{Geometry, Standardizer, geometry_version, unit_of},
+    preprocessing::{Standardizer, geometry_version, unit_of},
     seed::Seed,
     sparse::Sparse,
     synthetic::{SyntheticMap, SyntheticView, SyntheticViews, standard_normal},

@@ -1,7 +1,7 @@
 //! Values of a view, dense or sparse.
 
 use crate::Sparse;
-use ndarray::{Array2, ArrayView1, Axis};
+use ndarray::{Array2, ArrayView1, ArrayViewMut2, Axis};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::ops::Index;
@@ -101,12 +101,12 @@ impl Matrix {
     }
 
     /// Returns all values for changes; a sparse matrix becomes dense.
-    pub fn dense_mut(&mut self) -> &mut Array2<f64> {
+    pub fn dense_mut(&mut self) -> ArrayViewMut2<'_, f64> {
         if let Storage::Sparse(values, _) = &self.0 {
             self.0 = Storage::Dense(values.dense());
         }
         match &mut self.0 {
-            Storage::Dense(values) => values,
+            Storage::Dense(values) => values.view_mut(),
             Storage::Sparse(..) => unreachable!("it has become dense"),
         }
     }
@@ -205,8 +205,12 @@ impl Matrix {
 
     /// Moves row `i` to row `places[i]` of a matrix of `n_rows` rows and drops it if `places[i]` is beyond the end; rows
     /// without a source are missing.
+    ///
+    /// # Panics
+    /// If there is not one place per row.
     #[must_use]
     pub fn placed(self, places: &[usize], n_rows: usize) -> Self {
+        assert_eq!(places.len(), self.nrows(), "one place per row");
         if places.iter().copied().eq(0..n_rows) {
             return self;
         }
@@ -229,7 +233,7 @@ impl Matrix {
     /// Returns the matrix of the columns `columns`, in that order; no column may occur twice.
     ///
     /// # Panics
-    /// If there is no such column.
+    /// If there is no such column, or the matrix is sparse and a column occurs twice.
     #[must_use]
     pub fn select_columns(&self, columns: &[usize]) -> Self {
         match &self.0 {
@@ -435,6 +439,19 @@ mod tests {
             assert_eq!(stacked.rows(&[0, 3, 4, 7]), dense.rows(&[0, 3, 0, 3]));
             assert!((0..8).all(|i| stacked.is_missing(i) == dense.is_missing(i % 4)));
         }
+    }
+
+    #[test]
+    #[should_panic(expected = "column 0 occurs twice")]
+    fn a_sparse_column_cannot_be_selected_twice() {
+        let sparse = Sparse::from_rows(2, vec![0, 1], vec![0], vec![2.0]).unwrap();
+        let _ = Matrix::from(sparse).select_columns(&[0, 0]);
+    }
+
+    #[test]
+    #[should_panic(expected = "one place per row")]
+    fn placed_rows_need_a_place_each() {
+        let _ = Matrix::from(array![[1.0], [2.0]]).placed(&[0], 1);
     }
 
     #[test]

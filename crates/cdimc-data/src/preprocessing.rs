@@ -4,54 +4,12 @@
 //! Sums run in NumPy's order, so that both versions equal the authors' arrays bit for bit.
 
 use crate::{DataError, MultiView};
-use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut1};
+use ndarray::{Array2, ArrayView1, ArrayView2};
 use serde::{Deserialize, Serialize};
 
 /// Largest standard deviation of a constant column, relative to its largest magnitude. The authors' code uses the same
 /// number without a scale.
 const CONSTANT_SD_SHARE: f64 = 10.0 * f64::EPSILON;
-
-/// Geometry version of one view: missing rows are filled with the column means of the observed rows, then every row is
-/// scaled to unit Euclidean norm; a zero row stays zero.
-///
-/// It computes one row at a time, so that the caller decides how much is in memory.
-#[derive(Debug, Clone)]
-pub struct Geometry<'a> {
-    view: ArrayView2<'a, f64>,
-    observed: Vec<bool>,
-    /// Row of every missing sample: the column means, scaled to unit norm.
-    filled: Vec<f64>,
-}
-
-impl<'a> Geometry<'a> {
-    /// Returns the geometry version of `view`.
-    ///
-    /// # Panics
-    /// If there is no such view.
-    pub fn new(data: &'a MultiView, view: usize) -> Self {
-        let rows = data.mask().observed_rows(view);
-        let filled = unit(ArrayView1::from(&column_means(data.view(view), &rows))).collect();
-        let observed = data.mask().entries().column(view).to_vec();
-        Self { view: data.view(view), observed, filled }
-    }
-
-    /// Number of features.
-    pub fn width(&self) -> usize {
-        self.filled.len()
-    }
-
-    /// Writes the row of `sample`.
-    ///
-    /// # Panics
-    /// If there is no such sample, or the length of `row` is not [`Geometry::width`].
-    pub fn write_row(&self, sample: usize, mut row: ArrayViewMut1<'_, f64>) {
-        if self.observed[sample] {
-            row.iter_mut().zip(unit(self.view.row(sample))).for_each(|(to, x)| *to = x);
-        } else {
-            row.assign(&ArrayView1::from(&self.filled));
-        }
-    }
-}
 
 /// Returns the geometry version of `view` for the samples `rows`, `(rows.len(), n_features)`: missing rows are filled with
 /// the column means, every row is scaled to unit Euclidean norm, zero rows stay zero (authors' code).
@@ -70,10 +28,16 @@ impl<'a> Geometry<'a> {
 /// # Panics
 /// If there is no such view or sample.
 pub fn geometry_version(data: &MultiView, view: usize, rows: &[usize]) -> Array2<f64> {
-    let geometry = Geometry::new(data, view);
-    let mut out = Array2::zeros((rows.len(), geometry.width()));
-    for (&sample, row) in rows.iter().zip(out.outer_iter_mut()) {
-        geometry.write_row(sample, row);
+    let x = data.view(view);
+    let means = column_means(x, &data.mask().observed_rows(view));
+    let filled: Vec<f64> = unit(ArrayView1::from(&means)).collect();
+    let mut out = Array2::zeros((rows.len(), filled.len()));
+    for (&sample, mut row) in rows.iter().zip(out.outer_iter_mut()) {
+        if data.mask().is_observed(sample, view) {
+            row.iter_mut().zip(unit(x.row(sample))).for_each(|(to, x)| *to = x);
+        } else {
+            row.assign(&ArrayView1::from(&filled));
+        }
     }
     out
 }
@@ -188,7 +152,8 @@ fn unit(row: ArrayView1<'_, f64>) -> impl Iterator<Item = f64> {
     row.into_iter().map(move |x| x / unit / divisor)
 }
 
-/// Returns the largest power of two not above the largest magnitude; 1 if all `values` are 0.
+/// Returns the largest power of two not above the largest magnitude, at least [`f64::MIN_POSITIVE`]; 1 if all `values`
+/// are 0.
 ///
 /// Division by it is exact. Afterwards the squares of the numbers and their sum neither overflow nor underflow, in any
 /// unit.

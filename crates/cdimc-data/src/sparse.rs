@@ -99,7 +99,7 @@ impl Sparse {
     ///
     /// # Panics
     /// If there is no such row, or the length of `to` is not `ncols`.
-    pub fn write_row(&self, i: usize, to: &mut [f64]) {
+    pub(crate) fn write_row(&self, i: usize, to: &mut [f64]) {
         assert_eq!(to.len(), self.n_columns, "to must have the length of a row");
         to.fill(self.background(i));
         let (columns, values) = self.row(i);
@@ -183,7 +183,7 @@ impl Sparse {
     /// # Panics
     /// If a row is out of range.
     #[must_use]
-    pub fn with_rows(&self, rows: impl Iterator<Item = Option<usize>> + Clone) -> Self {
+    pub(crate) fn with_rows(&self, rows: impl Iterator<Item = Option<usize>> + Clone) -> Self {
         let n_entries = rows.clone().flatten().map(|i| self.row(i).0.len()).sum();
         let mut picked = Self {
             n_columns: self.n_columns,
@@ -207,11 +207,13 @@ impl Sparse {
     /// Returns the columns `columns`, in that order; no column may occur twice.
     ///
     /// # Panics
-    /// If a column is out of range.
+    /// If a column is out of range or occurs twice.
     #[must_use]
     pub fn with_columns(&self, columns: &[usize]) -> Self {
         let mut place = vec![None; self.n_columns];
-        columns.iter().enumerate().for_each(|(new, &old)| place[old] = Some(new as u32));
+        for (new, &old) in columns.iter().enumerate() {
+            assert!(place[old].replace(new as u32).is_none(), "column {old} occurs twice");
+        }
         let mut picked = Self {
             n_columns: columns.len(),
             starts: vec![0],
@@ -245,7 +247,7 @@ impl Sparse {
     }
 
     /// Applies `f` to every entry; zeros stay zeros.
-    pub fn map_entries(&mut self, f: impl FnMut(f64) -> f64) {
+    pub(crate) fn map_entries(&mut self, f: impl FnMut(f64) -> f64) {
         let mut f = f;
         self.values.iter_mut().for_each(|x| *x = f(*x));
     }
