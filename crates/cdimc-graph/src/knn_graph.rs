@@ -2,10 +2,9 @@
 
 use crate::{GraphError, Search, nearest};
 use ndarray::ArrayView2;
-use serde::{Deserialize, Serialize};
 
 /// Undirected, unweighted graph of all samples, without self-loops; unobserved samples have no edges.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnnGraph {
     /// `n_nodes + 1` row starts in `neighbors`, ascending.
     offsets: Vec<usize>,
@@ -18,10 +17,14 @@ impl KnnGraph {
     ///
     /// # Errors
     /// If an edge leads outside `0..n_nodes`.
+    ///
+    /// # Panics
+    /// If there are more than `u32::MAX` nodes.
     pub fn from_edges(
         n_nodes: usize,
         edges: impl IntoIterator<Item = (usize, usize)>,
     ) -> Result<Self, GraphError> {
+        assert!(u32::try_from(n_nodes).is_ok(), "{n_nodes} nodes are too many");
         let mut both = Vec::new();
         for (from, to) in edges {
             if from >= n_nodes || to >= n_nodes {
@@ -87,6 +90,7 @@ impl KnnGraph {
     /// If there is no such node, or `nodes` is not ascending.
     #[must_use]
     pub fn induced(&self, nodes: &[u32]) -> Self {
+        assert!(nodes.is_sorted_by(|a, b| a < b), "nodes must ascend");
         let first = nodes.first().copied().unwrap_or(0);
         let window = nodes.last().map_or(0, |last| last - first + 1);
         let mut numbers = vec![None; window as usize];
@@ -129,6 +133,13 @@ mod tests {
         let expected = KnnGraph::from_edges(4, [(0, 1), (1, 2)]).unwrap();
         assert_eq!(graph.induced(&[1, 2, 4, 6]), expected);
         assert_eq!(graph.induced(&[]), KnnGraph::from_edges(0, []).unwrap());
+    }
+
+    #[test]
+    #[should_panic(expected = "nodes must ascend")]
+    fn an_induced_graph_needs_ascending_nodes() {
+        let graph = KnnGraph::from_edges(4, [(0, 1), (1, 2), (2, 3)]).unwrap();
+        let _ = graph.induced(&[0, 2, 1, 3]);
     }
 
     #[test]

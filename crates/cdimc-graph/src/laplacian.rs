@@ -14,7 +14,7 @@ use std::ops::{AddAssign, Sub};
 /// let z = ndarray::array![[0.0], [1.0], [3.0]];
 /// let product = laplacian_product(&path, z.view());
 /// assert_eq!(product, ndarray::array![[-1.0], [-1.0], [2.0]]);
-// Sum of the squared edge lengths.
+/// // Sum of the squared edge lengths.
 /// assert_eq!((&z * &product).sum(), 1.0 + 4.0);
 /// # Ok::<(), cdimc_graph::GraphError>(())
 /// ```

@@ -3,12 +3,15 @@
 use crate::cloud::Cloud;
 use crate::duplicates::Duplicates;
 use crate::{GraphError, exhaustive, kd_tree};
+use cdimc_data::unit_of;
 use ndarray::{Array2, ArrayView2, Axis, CowArray};
-use serde::{Deserialize, Serialize};
+
+/// Largest and smallest unit of coordinates that need no scaling: 2⁵⁰⁰ and 2⁻³⁰⁰.
+const LARGE: f64 = f64::from_bits((1023 + 500) << 52);
+const SMALL: f64 = f64::from_bits((1023 - 300) << 52);
 
 /// Search method for neighbors; all methods return the same bits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Search {
     /// The tree for at least 5000 points and at least 32 points per feature, if four directions hold 99 % of the variance
     /// (always true for up to four features); otherwise all pairs.
@@ -28,7 +31,8 @@ pub enum Search {
 pub struct Neighbors {
     /// `(n_points, n_neighbors)`: points, from 0.
     pub indices: Array2<u32>,
-    /// `(n_points, n_neighbors)`: squared Euclidean distances, computed from differences.
+    /// `(n_points, n_neighbors)`: squared Euclidean distances, computed from differences; infinite or 0 if the square
+    /// leaves the range of `f64`.
     pub squared_distances: Array2<f64>,
 }
 
@@ -61,6 +65,10 @@ pub fn nearest(
     } else {
         points.as_standard_layout()
     };
+    // Powers of two that keep the squares of very large and very small coordinates in the range of `f64`.
+    let unit = unit_of(points.iter().copied());
+    let unit = unit / unit.clamp(SMALL, LARGE);
+    let points = if unit == 1.0 { points } else { CowArray::from(points.mapv(|x| x / unit)) };
     let n_neighbors = n_neighbors.min(n_points - 1);
     let coordinates = points.as_slice().unwrap_or(&[]);
     let Duplicates { kept, source } = Duplicates::new(coordinates, points.ncols(), n_neighbors);
@@ -76,7 +84,9 @@ pub fn nearest(
     let of = |i: usize, a: usize| found[source[i]][a];
     Ok(Neighbors {
         indices: Array2::from_shape_fn(shape, |(i, a)| kept[of(i, a).point as usize] as u32),
-        squared_distances: Array2::from_shape_fn(shape, |(i, a)| of(i, a).squared_distance),
+        squared_distances: Array2::from_shape_fn(shape, |(i, a)| {
+            of(i, a).squared_distance * unit * unit
+        }),
     })
 }
 
@@ -88,7 +98,8 @@ mod tests {
 
     /// Sorts all pairs.
     fn by_definition(points: &Array2<f64>, n_neighbors: usize) -> Vec<Vec<u32>> {
-        let row = |i: usize| points.row(i).to_vec();
+        let unit = unit_of(points.iter().copied());
+        let row = |i: usize| points.row(i).mapv(|x| x / unit).to_vec();
         let neighbors_of = |i: usize| {
             let mut others: Vec<(f64, u32)> = (0..points.nrows())
                 .filter(|&j| j != i)
@@ -119,10 +130,10 @@ mod tests {
             })
     }
 
-    /// Points with three values per feature, so that nearly all have duplicates. In the smaller unit all squares are 0, and so
-    /// are the distances of different points.
+    /// Points with three values per feature, so that nearly all have duplicates. In the other units all squares leave the
+    /// range of `f64`.
     fn repeated_points() -> impl Strategy<Value = Array2<f64>> {
-        (2..80_usize, 1..4_usize, prop::sample::select(vec![1e-170, 1.0])).prop_flat_map(
+        (2..80_usize, 1..4_usize, prop::sample::select(vec![1e-170, 1.0, 1e250])).prop_flat_map(
             |(n, m, unit)| {
                 prop::collection::vec(-1..=1_i32, n * m).prop_map(move |values| {
                     let values = values.into_iter().map(|x| f64::from(x) * unit).collect();
