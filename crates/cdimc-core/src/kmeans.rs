@@ -72,7 +72,7 @@ impl KMeans {
     ///
     /// # Errors
     /// If `n_clusters` is not in `1..=n_samples`, a setting is out of range, or a coordinate or the
-    /// variance is not finite.
+    /// variance is not finite, or the coordinates are so small that the variance is 0.
     pub fn fit<T: Coordinate>(
         &self,
         points: ArrayView2<T>,
@@ -119,7 +119,10 @@ impl KMeans {
         starts: Vec<Array2<f64>>,
     ) -> Result<Vec<Partition>, ClusterError> {
         let variance = points.mean_variance();
-        setting("k-means variance", variance, "must be finite", |v| v.is_finite())?;
+        let range = "must be finite, and positive unless all samples are equal";
+        setting("k-means variance", variance, range, |v| {
+            v.is_finite() && (*v > 0.0 || points.are_equal())
+        })?;
         Ok(lloyd::iterate(points, starts, self.max_iterations, self.tolerance * variance))
     }
 
@@ -305,7 +308,9 @@ mod tests {
         );
         assert_eq!(
             message(KMeans::new(1), &array![[1e200], [-1e200]]),
-            "k-means variance = inf: must be finite"
+            "k-means variance = inf: must be finite, and positive unless all samples are equal"
         );
+        let tiny = array![[1e-200], [2e-200]];
+        assert!(message(KMeans::new(1), &tiny).starts_with("k-means variance = 0: must be finite"));
     }
 }

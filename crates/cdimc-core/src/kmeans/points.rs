@@ -50,6 +50,11 @@ impl<'a, T: Coordinate> Points<'a, T> {
         self.norms.iter().sum::<f64>() / self.values.len() as f64
     }
 
+    pub(super) fn are_equal(&self) -> bool {
+        let same = |(&x, &first): (&T, &T)| x.into() == first.into();
+        self.values.rows().into_iter().all(|row| row.iter().zip(self.row(0)).all(same))
+    }
+
     pub(super) fn row(&self, i: usize) -> &[T] {
         let n_features = self.n_features();
         let values = self.values.to_slice().unwrap_or_default();
