@@ -427,6 +427,7 @@ fn parts_that_do_not_fit_are_errors() {
         assert!(trainer.set_learning_rate(0.1).is_err(), "a step length before the stage");
         trainer.start(SGD).unwrap();
         assert!(trainer.set_learning_rate(0.0).is_err());
+        assert!(trainer.train(&[], Goal::Reconstruction).is_err(), "no batch");
         for batch in [5..5, 40..N + 1] {
             assert!(trainer.train(&[batch], Goal::Reconstruction).is_err());
         }
@@ -447,5 +448,9 @@ fn parts_that_do_not_fit_are_errors() {
     encoders.weights.views[1].decoder.clear();
     let error = encoders.try_trainer(FUSED, ALPHA).err().unwrap();
     assert_eq!(error.to_string(), "weights: a decoder without layers");
+    let latents = encoders.weights.embed(&encoders.input).unwrap();
+    assert!(encoders.weights.decode(latents.view(), 1).is_err());
+    encoders.weights.views[0].encoder[0].weight = Array2::zeros((2, 2));
+    assert!(encoders.weights.embed(&encoders.input).is_err());
     assert!(trainer(Engine::Fused, Device::Cuda, case.data(ALPHA), case.weights).is_err());
 }

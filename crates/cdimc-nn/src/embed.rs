@@ -14,8 +14,9 @@ impl Weights {
     /// Computed in blocks of rows.
     ///
     /// # Errors
-    /// If `input` has other views or widths than the network, or a sample has no view.
+    /// If `input` has other views or widths than the network, a sample has no view, or [`Weights::check`] fails.
     pub fn embed(&self, input: &NetworkInput) -> Result<Array2<f32>, NnError> {
+        self.check()?;
         input.check()?;
         self.check_input(input)?;
         let shares = input.shares();
@@ -41,12 +42,14 @@ impl Weights {
     /// `(n_samples, n_features)`.
     ///
     /// # Errors
-    /// If there is no such view or the latents have another width.
+    /// If there is no such view, the latents have another width, a view has no decoder, or [`Weights::check`] fails.
     pub fn decode(
         &self,
         latents: ArrayView2<'_, f32>,
         view: usize,
     ) -> Result<Array2<f32>, NnError> {
+        self.check()?;
+        self.check_decoders()?;
         let Some(weights) = self.views.get(view) else {
             return Err(NnError::Unfit(format!("view = {view}: the network has no such view")));
         };

@@ -1,7 +1,7 @@
 //! Engines for training steps, and their common interface.
 
 use crate::{NetworkInput, NnError, Optimizer, OptimizerState, Weights, error::check_count};
-use cdimc_core::check::{not_negative, setting};
+use cdimc_core::check::{at_least_one, not_negative, setting};
 use cdimc_graph::KnnGraph;
 use ndarray::{Array2, ArrayView2};
 use schemars::JsonSchema;
@@ -98,6 +98,7 @@ impl TrainingData {
     /// Checks that data, graphs and the network's `weights` fit together.
     pub(crate) fn check(&self, weights: &Weights) -> Result<(), NnError> {
         let Self { input, graphs, alpha } = self;
+        at_least_one(&[("samples", input.n_samples)])?;
         weights.check()?;
         weights.check_decoders()?;
         input.check()?;
@@ -117,6 +118,7 @@ impl TrainingData {
         latent: usize,
     ) -> Result<(), NnError> {
         let n_samples = self.input.n_samples;
+        at_least_one(&[("batches", batches.len())])?;
         for batch in batches {
             let holds = batch.start < batch.end && batch.end <= n_samples;
             let rule = "must be a non-empty range of samples";
@@ -175,5 +177,8 @@ pub(crate) fn blocks(n_samples: usize) -> impl Iterator<Item = Range<usize>> {
 /// # Panics
 /// If `size` is 0.
 pub fn batches(samples: Range<usize>, size: usize) -> impl Iterator<Item = Range<usize>> {
-    samples.clone().step_by(size).map(move |start| start..(start + size).min(samples.end))
+    samples
+        .clone()
+        .step_by(size)
+        .map(move |start| start..start.saturating_add(size).min(samples.end))
 }

@@ -102,6 +102,9 @@ impl Weights {
     }
 
     /// Width of the latent.
+    ///
+    /// # Panics
+    /// If there is no view.
     pub fn latent(&self) -> usize {
         self.views[0].encoder.last().map_or(0, |layer| layer.bias.len())
     }
