@@ -14,7 +14,7 @@ pub struct Contrast {
     /// standard deviation within both, corrected for small samples.
     ///
     /// g = J (mean₁ - mean₂) / s, s² = ((n₁ - 1) s₁² + (n₂ - 1) s₂²) / m, J = Γ(m / 2) / (√(m / 2) Γ((m - 1) / 2)), with
-    /// m = n₁ + n₂ - 2.
+    /// m = n₁ + n₂ - 2. NaN if a value is infinite.
     pub difference: f64,
     /// Its 95 % interval, with the variance 1 / n₁ + 1 / n₂ + g² / (2 (n₁ + n₂)).
     pub interval: (f64, f64),

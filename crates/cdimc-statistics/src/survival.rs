@@ -112,7 +112,11 @@ impl KaplanMeier {
     }
 
     /// Returns the mean time without the event up to `horizon`: the area below the curve, which continues at its last value.
+    ///
+    /// # Panics
+    /// If `horizon` is negative or not finite.
     pub fn restricted_mean(&self, horizon: f64) -> RestrictedMean {
+        assert!(horizon.is_finite() && horizon >= 0.0, "the horizon is finite, 0 or more");
         let within = self.steps.iter().take_while(|step| step.time <= horizon);
         let starts = std::iter::once((0.0, 1.0, 0.0)).chain(within.map(|step| {
             let (n, d) = (step.at_risk as f64, step.events as f64);
