@@ -89,6 +89,9 @@ impl FittedMixture {
     ///
     /// # Errors
     /// If the model has one cluster.
+    ///
+    /// # Panics
+    /// If a sample or view is out of range.
     pub fn explain(
         &self,
         data: &MultiView,
@@ -120,6 +123,9 @@ impl FittedMixture {
 
 impl MixtureModel {
     /// Returns the typical values of a column in a cluster.
+    ///
+    /// # Panics
+    /// If there is no such view, column or cluster.
     pub fn typical_range(&self, view: usize, column: usize, cluster: usize) -> TypicalRange {
         let typical = self.columns[view].typical.as_ref();
         if let Some([low, mean, high]) = typical.and_then(|typical| typical.get(column, cluster)) {
@@ -132,6 +138,9 @@ impl MixtureModel {
 
     /// Returns whether a column has only 0 and 1: then, and for no other numbers from 0 to 1, its variance is m (1 - m) for
     /// the mean m.
+    ///
+    /// # Panics
+    /// If there is no such view or column.
     pub fn is_binary(&self, view: usize, column: usize) -> bool {
         let (mean, sd) = (self.columns[view].all[column], self.columns[view].sds[column]);
         sd > 0.0 && (sd * sd - mean * (1.0 - mean)).abs() < 1e-9

@@ -302,11 +302,6 @@ impl FittedMixture {
         &self.model
     }
 
-    /// Returns the model without the samples.
-    pub fn into_model(self) -> MixtureModel {
-        self.model
-    }
-
     /// Returns the number of rows of each view of `data`, the samples of the fit, that count as missing: in `unit`, rows
     /// of zeros.
     pub fn n_zero_rows(&self, data: &MultiView) -> Vec<usize> {

@@ -28,6 +28,9 @@ pub struct NextView {
 impl FittedMixture {
     /// Returns for each sample of `samples` the views that it lacks, the most informative first; `data` are all samples,
     /// with `views` of the model.
+    ///
+    /// # Panics
+    /// If a sample is out of range.
     pub fn next_views(
         &self,
         data: &MultiView,
