@@ -59,7 +59,10 @@ impl<C: Clusterer, D: Data<Elem = f64>, T> Fit<ArrayBase<D, Ix2>, T, LinfaError>
     type Object = ColumnModel;
 
     fn fit(&self, dataset: &DatasetBase<ArrayBase<D, Ix2>, T>) -> Result<ColumnModel, LinfaError> {
-        let (_, data) = split(&dataset.records, &self.views)?;
+        let (_, given, data) = split(&dataset.records, &self.views)?;
+        if let Some(view) = (0..self.views.len()).find(|view| !given.contains(view)) {
+            return Err(DataError::ViewWithoutSample { view }.into());
+        }
         let fitted = self.method.fit(&data, self.n_clusters, self.seed, &Silent)?;
         let keeps_none = || ClusterError::Model(format!("{}: keeps no model", self.method.name()));
         Ok(ColumnModel { model: fitted.model.ok_or_else(keeps_none)?, views: self.views.clone() })
@@ -79,8 +82,8 @@ impl ColumnModel {
         if records.iter().all(|x| x.is_nan()) {
             return Ok(labels);
         }
-        let (rows, data) = split(records, &self.views)?;
-        for (row, label) in rows.into_iter().zip(self.model.predict(&data)?.labels) {
+        let (rows, given, data) = split(records, &self.views)?;
+        for (row, label) in rows.into_iter().zip(self.model.predict_from(&data, &given)?.labels) {
             labels[row] = Some(label);
         }
         Ok(labels)
@@ -103,21 +106,21 @@ impl<D: Data<Elem = f64>> PredictInplace<ArrayBase<D, Ix2>, Array1<Option<usize>
     }
 }
 
-/// Returns the samples with a value, and their views.
+/// Returns the samples with a value, the views with a value, and the values of both.
 fn split<D: Data<Elem = f64>>(
     records: &ArrayBase<D, Ix2>,
     views: &[Range<usize>],
-) -> Result<(Vec<usize>, MultiView), LinfaError> {
+) -> Result<(Vec<usize>, Vec<usize>, MultiView), LinfaError> {
     let found = records.ncols();
     if let Some(columns) = views.iter().find(|columns| columns.is_empty() || columns.end > found) {
         return Err(LinfaError::Columns { columns: columns.clone(), found });
     }
-    let of_views =
-        |columns: &Range<usize>| records.slice_axis(Axis(1), Slice::from(columns.clone()));
-    let has_value = |row: &usize| {
-        views.iter().any(|columns| of_views(columns).row(*row).iter().any(|x| !x.is_nan()))
-    };
+    let of_view = |&view: &usize| records.slice_axis(Axis(1), Slice::from(views[view].clone()));
+    let has_value = |view: &usize| of_view(view).iter().any(|x| !x.is_nan());
+    let given: Vec<usize> = (0..views.len()).filter(has_value).collect();
+    let has_value =
+        |row: &usize| given.iter().any(|v| of_view(v).row(*row).iter().any(|x| !x.is_nan()));
     let rows: Vec<usize> = (0..records.nrows()).filter(has_value).collect();
-    let views = views.iter().map(|columns| of_views(columns).select(Axis(0), &rows)).collect();
-    Ok((rows, MultiView::from_nan_rows(views)?))
+    let values = given.iter().map(|view| of_view(view).select(Axis(0), &rows)).collect();
+    Ok((rows, given, MultiView::from_nan_rows(values)?))
 }

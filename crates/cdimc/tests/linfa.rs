@@ -32,6 +32,9 @@ fn agrees_with_the_method<C: Clusterer + Clone>(method: &C) {
     some.row_mut(1).fill(f64::NAN);
     let labels = model.try_predict(&some).unwrap();
     assert_eq!((labels[0], labels[1]), (Some(expected.labels[0]), None));
+    // This sample lacks a view, so no sample of these records has it.
+    let one = model.try_predict(&records.slice(s![1..2, ..])).unwrap();
+    assert_eq!(one[0], Some(expected.labels[1]));
     let narrow = model.try_predict(&records.slice(s![.., ..9])).unwrap_err();
     assert!(matches!(narrow, LinfaError::Columns { found: 9, .. }), "{narrow}");
 }
