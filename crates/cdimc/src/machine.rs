@@ -57,7 +57,11 @@ pub(crate) fn announcement(
 }
 
 /// Returns the forecast seconds of a fit on one thread of an ordinary processor; `None` without a forecast.
-pub fn seconds_of(method: &dyn Clusterer, data: &MultiView, n_clusters: usize) -> Option<f64> {
+pub(crate) fn seconds_of(
+    method: &dyn Clusterer,
+    data: &MultiView,
+    n_clusters: usize,
+) -> Option<f64> {
     method.cost(data, n_clusters).map(|cost| cost.operations / SPEED)
 }
 

@@ -77,7 +77,7 @@ impl NamedModel {
     }
 
     /// Returns the mixture with the samples of its fit; a model from a file has none.
-    pub fn fitted_mixture(&self) -> Option<&FittedMixture> {
+    pub(crate) fn fitted_mixture(&self) -> Option<&FittedMixture> {
         let model: &dyn Any = &*self.model;
         model.downcast_ref()
     }

@@ -246,7 +246,7 @@ pub(crate) fn signed(log_odds: f64) -> String {
 
 impl Reasons {
     /// Returns which cluster the sample is in, and how sure that is.
-    pub fn headline(&self) -> String {
+    pub(crate) fn headline(&self) -> String {
         let [first, second] = [self.cluster, self.other].map(|c| self.probabilities[c]);
         format!(
             "{}: cluster {} with probability {first:.2}, then cluster {} with {second:.2}",
@@ -263,7 +263,7 @@ impl Reasons {
     }
 
     /// Returns the set of clusters in words; empty if no view is missing or the model has no sets.
-    pub fn certainty(&self) -> String {
+    pub(crate) fn certainty(&self) -> String {
         match &self.set {
             Some((set, coverage)) if !self.next.is_empty() => format!(
                 "With all views it would be in cluster {}. Such sets are right for about {} % of the {}.",
@@ -325,7 +325,7 @@ impl Reasons {
     }
 
     /// Returns a sentence on ranges that begin with "about"; empty if there are none.
-    pub fn on_ranges(&self) -> &'static str {
+    pub(crate) fn on_ranges(&self) -> &'static str {
         let mut typical = self.columns.iter().flat_map(|column| column.typical);
         if typical.any(|range| !range.is_measured) {
             "\"about\" marks an estimate of the model: fewer than 8 samples of the cluster have this view."
@@ -335,7 +335,7 @@ impl Reasons {
     }
 
     /// Returns the columns for the cluster, or against it.
-    pub fn columns_for(&self, is_for: bool) -> impl Iterator<Item = &ColumnReason> {
+    pub(crate) fn columns_for(&self, is_for: bool) -> impl Iterator<Item = &ColumnReason> {
         let mut columns: Vec<&ColumnReason> =
             self.columns.iter().filter(|column| (column.log_odds > 0.0) == is_for).collect();
         columns.sort_by(|a, b| b.log_odds.abs().total_cmp(&a.log_odds.abs()));

@@ -20,8 +20,8 @@ use std::collections::BTreeMap;
 mod far;
 mod training;
 
-pub use far::far_samples;
-pub use training::less_shared;
+pub(crate) use far::far_samples;
+pub(crate) use training::less_shared;
 
 /// Number of permutations that show what chance gives.
 const PERMUTATIONS: usize = 99;
@@ -280,7 +280,7 @@ pub(crate) fn of_number(number: &ClusterNumber) -> Option<Warning> {
 }
 
 /// Warns about clusters that subsamples rarely reproduce.
-pub fn of_stability(stability: &Stability) -> Option<Warning> {
+pub(crate) fn of_stability(stability: &Stability) -> Option<Warning> {
     let unstable = |(c, &jaccard): (usize, &Option<f64>)| {
         jaccard.filter(|&x| x < DISSOLVED).map(|x| format!("{c} ({x:.2})"))
     };

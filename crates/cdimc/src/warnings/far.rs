@@ -9,7 +9,7 @@ const FEWEST: usize = 20;
 /// Returns a warning for each view with samples that are far from all others: in at least half of its columns, and in
 /// more than one, they are outside the range of the other samples by more than that range. Columns in which all others
 /// are equal do not count.
-pub fn far_samples(samples: &Joined) -> Vec<Warning> {
+pub(crate) fn far_samples(samples: &Joined) -> Vec<Warning> {
     let data = &samples.data;
     let of_view = |v: usize| {
         let (mut columns, mut buffer) = (vec![ColumnTails::default(); data.width(v)], Vec::new());

@@ -4,7 +4,7 @@ use super::{LEAST_SHARED, Sign, Warning};
 use cdimc_core::Curve;
 
 /// Returns a warning if the shared information under the final clusters is clearly below its largest value before them.
-pub fn less_shared(curves: &[Curve]) -> Option<Warning> {
+pub(crate) fn less_shared(curves: &[Curve]) -> Option<Warning> {
     let curve = curves.iter().find(|curve| curve.name == "shared-information")?;
     let (&last, first) = curve.values.split_last()?;
     let first = first.iter().copied().reduce(f64::max)?;
