@@ -98,10 +98,7 @@ impl Sign {
     /// Returns whether this is a warning, a reason to doubt the clusters. Otherwise it is a note, which only describes the
     /// data.
     pub fn is_fault(self) -> bool {
-        let is_note = matches!(
-            self,
-            Self::ZeroRows | Self::TooFewSamples | Self::SmallClusters
-        );
+        let is_note = matches!(self, Self::ZeroRows | Self::TooFewSamples | Self::SmallClusters);
         !is_note
     }
 
