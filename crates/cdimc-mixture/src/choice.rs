@@ -48,7 +48,7 @@ pub(crate) struct Choice {
 /// Shared information below this counts as zero, in nats.
 const MIN_SHARED_NATS: f64 = 1e-6;
 /// A column with more than this share of the sum of squares dominates the row directions.
-const MAX_COLUMN_SHARE: f64 = 0.5;
+const MAX_COLUMN_SHARE: f64 = 0.9;
 /// Smallest share of rows of zeros that can exclude `unit`.
 const MIN_ZEROS_SHARE: f64 = 0.02;
 /// In a view with more columns of amounts than this, a row of zeros counts as not measured.

@@ -19,6 +19,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const EFFORT: (usize, usize) = (8, 2);
 /// Folds of the samples; each is held out once.
 const FOLDS: usize = 10;
+/// Held-out terms of T that a comparison of kinds needs; fewer samples are divided into folds more often.
+const HELD_OUT_TERMS: usize = 2000;
+/// Maximum number of divisions.
+const MAX_DIVISIONS: usize = 10;
 /// One-sided 5 % critical value of a difference of T, in standard errors.
 pub(crate) const CRITICAL_Z: f64 = 1.645;
 
@@ -110,25 +114,27 @@ impl PilotSearch<'_> {
     /// Returns the held-out terms of T per sample, for the clusters of one pilot in the coordinates of another; NaN
     /// for samples absent from either or with fewer than two views.
     ///
-    /// In-sample T is biased upward where columns are many and samples few.
+    /// In-sample T is biased upward where columns are many and samples few. In small data T depends on the division
+    /// into folds, so it is the mean over several.
     fn held_out(&self, coordinates: &Pilot, clusters: &Pilot) -> Vec<f64> {
-        let observations = &coordinates.observations;
+        let (observations, n_samples) = (&coordinates.observations, coordinates.places.len());
+        let place_of = |i: usize| coordinates.places[i].zip(clusters.places[i]);
         let mut rows = vec![0; observations.n_samples];
-        let (mut shared, mut places) = (Vec::new(), Vec::new());
-        for i in self.shuffled(coordinates.places.len()) {
-            if let (Some(place), Some(row)) = (coordinates.places[i], clusters.places[i]) {
-                shared.push(i);
-                places.push(place);
-                rows[place] = row;
-            }
+        (0..n_samples).filter_map(place_of).for_each(|(place, row)| rows[place] = row);
+        let of_clusters = clusters.best().fit.responsibilities.select(&rows);
+        let n_divisions = (HELD_OUT_TERMS / n_samples).clamp(1, MAX_DIVISIONS);
+        let mut sums = vec![f64::NAN; n_samples];
+        for division in 0..n_divisions {
+            let shuffled = self.shuffled(n_samples, division);
+            let (shared, places): (Vec<usize>, Vec<usize>) =
+                shuffled.into_iter().filter_map(|i| Some((i, place_of(i)?.0))).unzip();
+            let (prior, parts) = (&coordinates.candidate.prior, (places.as_slice(), FOLDS));
+            let terms = held_out_terms(observations, &of_clusters, prior, parts);
+            shared.into_iter().zip(terms).for_each(|(i, term)| {
+                sums[i] = if division == 0 { term } else { sums[i] + term };
+            });
         }
-        let best = &clusters.best().fit.responsibilities;
-        let parts = (places.as_slice(), FOLDS);
-        let shared_terms =
-            held_out_terms(observations, &best.select(&rows), &coordinates.candidate.prior, parts);
-        let mut terms = vec![f64::NAN; coordinates.places.len()];
-        shared.into_iter().zip(shared_terms).for_each(|(i, term)| terms[i] = term);
-        terms
+        sums.into_iter().map(|sum| sum / n_divisions as f64).collect()
     }
 
     /// Returns the pilot with larger T; on a tie, the earlier.
@@ -153,9 +159,11 @@ impl PilotSearch<'_> {
     }
 
     /// Returns the samples in a random order, the same for all kinds, so that the folds agree.
-    fn shuffled(&self, n_samples: usize) -> Vec<usize> {
+    fn shuffled(&self, n_samples: usize, division: usize) -> Vec<usize> {
         let mut samples: Vec<usize> = (0..n_samples).collect();
-        samples.shuffle(&mut self.seed.stream("shapes").rng());
+        let seed = self.seed.stream("shapes");
+        let seed = if division == 0 { seed } else { seed.nth(division as u64) };
+        samples.shuffle(&mut seed.rng());
         samples
     }
 
@@ -177,8 +185,11 @@ impl PilotSearch<'_> {
         }
         let (found, observations) = (pilot.best(), &pilot.observations);
         let watch = Watch::new(self.progress, "shapes", priors.len(), observations.n_samples);
-        let samples: Vec<usize> =
-            self.shuffled(pilot.places.len()).into_iter().filter_map(|i| pilot.places[i]).collect();
+        let samples: Vec<usize> = self
+            .shuffled(pilot.places.len(), 0)
+            .into_iter()
+            .filter_map(|i| pilot.places[i])
+            .collect();
         let parts = (samples.as_slice(), FOLDS);
         let mut best = (f64::NEG_INFINITY, priors[0]);
         for prior in priors {
