@@ -188,7 +188,10 @@ def hide(views: Sequence[ArrayLike] | Mapping[str, ArrayLike], mask: ArrayLike) 
     """
     if isinstance(views, Mapping):
         return dict(zip(views, hide(list(views.values()), mask)))
-    observed = np.asarray(mask, dtype=bool)
+    entries = np.asarray(mask)
+    if (odd := entries[(entries != 0) & (entries != 1)]).size:
+        raise ValueError(f"the mask has the value {odd[0]}: must be 1 where observed, 0 where missing")
+    observed = entries.astype(bool)
     hidden = []
     for v, view in enumerate(views):
         if hasattr(view, "tocsr"):

@@ -83,6 +83,9 @@ def test_patterns_that_cannot_be_are_refused():
         cdimc.missing.Text("cohorts").mask(10, 2, seed=0)
     with pytest.raises(ValueError, match="the mask has shape"):
         cdimc.missing.hide([np.ones((3, 2))], np.ones((2, 1)))
+    for odd in (np.nan, -1):
+        with pytest.raises(ValueError, match=f"the mask has the value {odd}.*: must be 1 where observed, 0 where missing"):
+            cdimc.missing.hide([np.ones((3, 2))], np.array([[1], [odd], [1]]))
 
 
 def test_views_with_names_are_hidden_by_name():
