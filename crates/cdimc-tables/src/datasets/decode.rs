@@ -41,6 +41,9 @@ pub(crate) fn dataset(manifest: &Manifest, open: &Open<'_>) -> Result<Dataset, D
     Ok(Dataset::new(&manifest.name, views, Some(labels))?)
 }
 
+/// Largest difference of a mask's missing share from its described rate.
+const MAX_RATE_ERROR: f64 = 0.05;
+
 /// Decodes the masks in the cells of the variable of `source`.
 pub(crate) fn masks(
     manifest: &Manifest,
@@ -60,6 +63,13 @@ pub(crate) fn masks(
         }
         if let Some(odd) = fold.iter().find(|&&x| x != 0.0 && x != 1.0) {
             return Err(flaw(format!("an entry = {odd}: a mask holds 0 and 1")));
+        }
+        // Another file, or 1 for missing: the rate in tables would be wrong.
+        let (missing, rate) = (1.0 - fold.sum() / (n * m) as f64, source.rate);
+        if (missing - rate).abs() > MAX_RATE_ERROR {
+            return Err(flaw(format!(
+                "hides {missing:.3} of the cells: rate = {rate} is described"
+            )));
         }
         Ok(ViewMask::new(fold.mapv(|x| x == 1.0))?)
     };

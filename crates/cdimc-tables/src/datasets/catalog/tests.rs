@@ -32,6 +32,7 @@ source = { format = "csv", file = "tiny/table.csv", columns = [2, 3] }
 const TABLE: &str = "1,2,3,9\n4,5,6,-1\n7,8,9.5,9\n";
 /// From `sha256sum`.
 const TABLE_SUM: &str = "2140533f61118f79d90837721716aec0e458f50ebd371ae2d0c05c8c87ed68a8";
+const MASKS_SUM: &str = "7057e03738bdfaf9aaafb964dba7cda103db1c1ab831caf2d1be3549b9dc75a4";
 
 fn put(folder: &Path, manifest: &str, table: Option<&str>) {
     fs::write(folder.join("tiny.toml"), manifest.replace("SUM", TABLE_SUM)).unwrap();
@@ -78,6 +79,31 @@ fn a_manifest_in_a_folder_adds_a_data_set() {
     // Ascending by value: -1 is class 0, 9 is class 1.
     assert_eq!(data.labels().unwrap(), [1, 0, 1]);
     assert!(catalog.masks("tiny", 0.3).unwrap().is_none());
+}
+
+#[test]
+fn masks_of_another_rate_than_described_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    put(folder.path(), "", Some(TABLE));
+    // A matrix of 3 x 2 bytes in MATLAB 5, two of them 0.
+    let words = [14_u32, 64, 6, 8, 9, 0, 5, 8, 3, 2, 1, 5].map(u32::to_le_bytes).concat();
+    let parts: [&[u8]; 5] = [
+        &[b' '; 124],
+        b"\0\x01IM",
+        &words,
+        b"folds\0\0\0\x02\0\0\0\x06\0\0\0",
+        b"\x01\x01\0\x01\0\x01\0\0",
+    ];
+    fs::write(folder.path().join("tiny/masks.mat"), parts.concat()).unwrap();
+    let masks = |rate: f64| {
+        let given = format!("file = \"tiny/masks.mat\"\nvariable = \"folds\"\nrate = {rate}");
+        let file = format!("path = \"tiny/masks.mat\"\nsha256 = \"{MASKS_SUM}\"");
+        put(folder.path(), &format!("{TINY}[[file]]\n{file}\n[[masks]]\n{given}\n"), None);
+        catalog(folder.path()).masks("tiny", rate)
+    };
+    assert_eq!(masks(0.3).unwrap().unwrap()[0].n_observed(0), 2);
+    let error = masks(0.7).unwrap_err().to_string();
+    assert!(error.ends_with("hides 0.333 of the cells: rate = 0.7 is described"), "{error}");
 }
 
 #[test]
