@@ -225,6 +225,8 @@ pub(crate) fn parse(name: &str, text: &str) -> Result<Experiment> {
     let mut experiment: Experiment =
         toml::from_str(text).with_context(|| format!("experiment {name}"))?;
     name.clone_into(&mut experiment.name);
+    let (masks, n) = (experiment.masks.unwrap_or(0), experiment.repetitions);
+    ensure!(masks <= n, "experiment {name}: masks = {masks}: must be at most repetitions = {n}");
     for variant in &experiment.methods {
         let at = format!("experiment {name}, method {}", variant.name);
         ensure!(!variant.name.is_empty(), "{at}: needs a `name`");
@@ -298,6 +300,13 @@ mod tests {
         let error = parse("x", &text).unwrap_err().to_string();
         let rule = "grid = 1000000 rows: must be at most 10000";
         assert_eq!(error, format!("experiment x, method concat: {rule}"));
+    }
+
+    #[test]
+    fn more_masks_than_repetitions_are_refused() {
+        let text = embedded("smoke").unwrap();
+        let error = parse("x", &format!("masks = 1000\n{text}")).unwrap_err().to_string();
+        assert!(error.contains("masks = 1000: must be at most repetitions = "), "{error}");
     }
 
     #[test]

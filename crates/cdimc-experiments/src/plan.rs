@@ -101,7 +101,7 @@ fn folds(
         return Ok((0..given).map(Some).collect());
     }
     if let Some(fold) = folds.iter().find(|&&fold| fold >= given) {
-        bail!("fold = {fold}: data set {name} has folds 0..{given} for {pattern}");
+        bail!("fold = {fold}: data set {name} has folds 0 to {} for {pattern}", given - 1);
     }
     Ok(folds.into_iter().map(Some).collect())
 }
