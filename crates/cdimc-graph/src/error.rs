@@ -15,8 +15,10 @@ pub enum GraphError {
     /// The number of neighbors is 0.
     #[error("neighbors = 0: at least one is needed")]
     NoNeighbors,
-    /// A coordinate is not finite.
-    #[error("point {point}, coordinate {coordinate} = {value}: coordinates must be finite")]
+    /// A coordinate is not finite, or larger than 1e150.
+    #[error(
+        "point {point}, coordinate {coordinate} = {value:e}: coordinates must be finite, and at most 1e150 in size"
+    )]
     NotFinite {
         /// Point, from 0.
         point: usize,
