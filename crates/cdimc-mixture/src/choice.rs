@@ -246,25 +246,6 @@ mod tests {
         assert_eq!(evidence.len(), Kind::ALL.len());
     }
 
-    #[test]
-    fn shared_information_of_small_data_hardly_depends_on_the_division_into_folds() {
-        let views = SyntheticViews { n_samples: 60, n_clusters: 3, ..SyntheticViews::default() };
-        let dataset = views.generate(Seed::new(1)).unwrap();
-        let data = MultiView::from_nan_rows(dataset.views().to_vec()).unwrap();
-        let views = Views::of(&data, &data);
-        let settings = TMixture { starts: 2, ..TMixture::default() };
-        let of_seed = |seed: u64| {
-            let Choice { evidence, .. } =
-                choose(&settings, &views, 3, Seed::new(seed), &Silent).unwrap();
-            let standard = evidence.iter().find(|e| e.kinds[0] == Kind::Standard).unwrap();
-            standard.shared_information
-        };
-        let found: Vec<f64> = (0..6).map(of_seed).collect();
-        let (least, most) =
-            found.iter().fold((f64::MAX, f64::MIN), |(a, b), &x| (a.min(x), b.max(x)));
-        assert!(most - least < 0.01, "{found:?}");
-    }
-
     /// Returns κ and δ for two views of four columns and three clusters of 40 samples: normal values with SD
     /// `deviations(c)`, cumulated over columns if `correlated`.
     fn prior_of(deviations: fn(usize) -> [f64; 4], correlated: bool) -> (f64, f64) {

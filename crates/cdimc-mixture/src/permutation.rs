@@ -194,15 +194,16 @@ mod tests {
         let dataset = views.generate(Seed::new(2)).unwrap();
         assert!(p_value(dataset.views().to_vec()) <= SIGNIFICANCE_LEVEL);
         let mut rng = Seed::new(5).rng();
-        // Each view has two clusters of its own; one of twenty tests is significant by chance.
-        let found = (0..8).filter(|_| {
+        // Each view has two clusters of its own; one of twenty tests is significant by chance, and more than six of fifty
+        // with a probability of 1 %.
+        let found = (0..50).filter(|_| {
             let noise = (0..3).map(|_| {
                 let own: Vec<f64> = (0..200).map(|_| f64::from(rng.gen_range(0..2))).collect();
                 Array2::from_shape_fn((200, 5), |(i, _)| 4.0 * own[i] + rng.r#gen::<f64>())
             });
             p_value(noise.collect()) <= SIGNIFICANCE_LEVEL
         });
-        assert!(found.count() <= 1);
+        assert!(found.count() <= 6);
     }
 
     #[test]
