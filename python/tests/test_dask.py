@@ -92,17 +92,17 @@ def test_a_search_of_some_ends_where_it_ends_in_memory(arrays, tables, partition
 
 def test_arrays_are_fitted_as_frames_are(arrays, partitioned):
     # The frames have another order of samples, on which a close choice of coordinates may depend.
-    method = TMixture(**QUICK, coordinates="standard")
+    settings = {**QUICK, "coordinates": "standard"}
     views = chunked(arrays)
-    fitted = method.fit(views)
+    fitted = TMixture(**settings).fit(views)
     labels = fitted.predict(views)
     assert isinstance(labels, da.Array)
     assert labels.chunks == (SIZES,)
-    by_name = method.fit_predict(partitioned).compute().sort_index()
+    by_name = TMixture(**settings).fit_predict(partitioned).compute().sort_index()
     assert cdimc.metrics.ari(labels.compute(), by_name) == 1.0
     # Chunks along columns are joined.
     cut = [view.rechunk((SIZES, 4)) for view in views]
-    assert bytes_of(TMixture(**QUICK).fit(cut)) == bytes_of(fitted)
+    assert bytes_of(TMixture(**settings).fit(cut)) == bytes_of(fitted)
 
 
 def test_no_scheduler_changes_a_bit(partitioned):
