@@ -15,10 +15,8 @@ pub enum GraphError {
     /// The number of neighbors is 0.
     #[error("neighbors = 0: at least one is needed")]
     NoNeighbors,
-    /// A coordinate is not finite, or larger than 1e150.
-    #[error(
-        "point {point}, coordinate {coordinate} = {value:e}: coordinates must be finite, and at most 1e150 in size"
-    )]
+    /// A coordinate is not finite.
+    #[error("point {point}, coordinate {coordinate} = {value}: coordinates must be finite")]
     NotFinite {
         /// Point, from 0.
         point: usize,
@@ -27,6 +25,9 @@ pub enum GraphError {
         /// Value of the coordinate.
         value: f64,
     },
+    /// Squared distances overflow.
+    #[error("squared distances = inf: the points must lie within about 1e154 of each other")]
+    TooFarApart,
     /// The number of sample indices differs from the number of points.
     #[error("sample numbers = {n_rows}: there must be one for each of the {n_points} points")]
     RowCount {
