@@ -73,6 +73,7 @@ hide_views <- function(views, mask) {
 #' Score a clustering against known classes
 #'
 #' @param truth,found Classes and clusters of the same samples, numbers or names; samples with `NA` in either are ignored.
+#'   Matched by name if both have names, else by order.
 #' @return `scores()`: a named vector, high is good: `acc`, the fraction of correct samples after the best matching of
 #'   clusters and classes; `nmi` (divided by the arithmetic mean of the entropies) and other normalizations; `ari`;
 #'   `purity`; `precision`, `recall` and `f` over pairs of samples. `match_labels()`: the class of each cluster in the best
@@ -97,6 +98,14 @@ match_labels <- function(truth, found) {
 known_pair <- function(truth, found) {
   if (length(truth) != length(found)) {
     refuse("lengths of truth and found", c(length(truth), length(found)), "must be the same")
+  }
+  # Names that have nothing in common do not name the samples of both.
+  shared <- intersect(names(truth), names(found))
+  if (length(shared)) {
+    if (length(shared) < length(truth)) {
+      refuse("names shared by truth and found", length(shared), sprintf("must be all %d", length(truth)))
+    }
+    found <- found[names(truth)]
   }
   known <- !is.na(truth) & !is.na(found)
   number <- function(labels) {
