@@ -26,7 +26,8 @@
 #' @param test_markers Whether to test markers, which needs one more fit per view.
 #'
 #' @return An object of class `cdimc`, a list of
-#' * `cluster`: cluster of every sample, `1..k`, named; `NA` for a sample without a value in any view.
+#' * `cluster`: cluster of every sample, `1..k`, named; `NA` for a sample without a value in any view. Results per
+#'   sample are in the order of `colData`, or of the samples' first appearance in a list of views.
 #' * `k`, `method`, `settings`, `seed`: the arguments, with defaults.
 #' * `confidence`, `losses`, `unusual`: per sample, confidence of the cluster in \[0, 1\] (high is good), clustering loss
 #'   (low is good), and whether it is unlike all other samples; each is `NULL` if the method does not compute it.

@@ -19,7 +19,11 @@ as_views <- function(x, known = NULL) {
   if (!is.null(known) && any(has_rows)) views <- views[has_rows]
   lapply(views, check_size)
   check_rows(views)
-  lapply(views, named_features, known = known)
+  views <- lapply(views, named_features, known = known)
+  if (methods_of(x, "MultiAssayExperiment")) {
+    attr(views, "patients") <- enc2utf8(rownames(MultiAssayExperiment::colData(x)))
+  }
+  views
 }
 
 views_of_list <- function(x, known) {
@@ -51,7 +55,7 @@ views_of_experiments <- function(x) {
     if (length(twice)) {
       two <- columns[which(values$samples == twice[1])[1:2]]
       advice <- .Call(wrap__repeats_advice, two[1], two[2], columns)
-      rule <- "must be one: `%s` and `%s` are both of `%s`%s; mergeReplicates() takes the mean of repeats"
+      rule <- "must be one: `%s` and `%s` are both of `%s`%s"
       refuse(sprintf("columns of %s of one patient", name), some(twice), sprintf(rule, two[1], two[2], twice[1], advice))
     }
     values
@@ -60,11 +64,12 @@ views_of_experiments <- function(x) {
 
 # Returns the first assay of an experiment with samples in rows.
 t_assay <- function(x) {
-  if (is.matrix(x)) return(t(x))
-  if (!methods_of(x, "SummarizedExperiment")) {
-    refuse("class of an assay", class(x), "must be a matrix or a SummarizedExperiment")
+  if (methods_of(x, "SummarizedExperiment")) {
+    x <- SummarizedExperiment::assay(x, 1)
+  } else if (!is.matrix(x) && !is.data.frame(x) && !is_sparse(x)) {
+    refuse("class of an assay", class(x), "must be a matrix, a data frame or a SummarizedExperiment")
   }
-  t(as.matrix(SummarizedExperiment::assay(x, 1)))
+  t(as.matrix(x))
 }
 
 assay_name <- function(x, known) {
@@ -131,10 +136,13 @@ check_rows <- function(views) {
   }
 }
 
-# Returns the names of all samples in the engine's order, by first appearance; row numbers if there are no names.
+# Returns the names of all samples in the order of results: of `colData`, or else of first appearance; row numbers if there
+# are no names.
 samples_of <- function(views) {
   if (is.null(views[[1]]$samples)) return(as.character(seq_len(nrow(views[[1]]$values))))
-  unique(unlist(lapply(views, `[[`, "samples")))
+  samples <- unique(unlist(lapply(views, `[[`, "samples")))
+  patients <- attr(views, "patients")
+  if (is.null(patients)) samples else intersect(patients, samples)
 }
 
 # Extends values of the observed samples to all samples, with NA for the others.

@@ -1,4 +1,4 @@
-test_that("a MultiAssayExperiment uses its sample map", {
+test_that("a MultiAssayExperiment uses its sample map and the order of its patients", {
   skip_if_not_installed("MultiAssayExperiment")
   suppressPackageStartupMessages(library(MultiAssayExperiment))
   data <- named(made())
@@ -10,19 +10,27 @@ test_that("a MultiAssayExperiment uses its sample map", {
   map <- do.call(rbind, Map(function(view, name) {
     DataFrame(assay = factor(name, names(data)), primary = rownames(view), colname = barcode(rownames(view), name))
   }, data, names(data)))
-  patients <- DataFrame(row.names = unique(unlist(lapply(data, rownames))))
+  assays$protein <- Matrix::Matrix(assays$protein, sparse = TRUE)
+  patients <- DataFrame(row.names = rev(unique(unlist(lapply(data, rownames)))))
   experiment <- MultiAssayExperiment(ExperimentList(assays), patients, map)
   fit <- fit_of(experiment, 3)
   expect_identical(fit$model, fit_of(data, 3)$model)
-  expect_true(all(names(fit$cluster) %in% rownames(colData(experiment))))
+  expect_identical(names(fit$cluster), rownames(colData(experiment)))
+  expect_identical(as.data.frame(fit)$cluster, unname(fit$cluster))
   expect_identical(predict(fit, experiment), fit$cluster)
   # Two columns of one patient: a normal tissue beside a tumor is no repeat.
   map$primary[2] <- map$primary[1]
-  kinds <- c("rna-01A", "rna-11A")
-  colnames(assays$rna)[1:2] <- map$colname[1:2] <- paste0(map$primary[1], "-", kinds)
-  twice <- MultiAssayExperiment(ExperimentList(assays), patients, map)
+  with_two <- function(kinds) {
+    colnames(assays$rna)[1:2] <- map$colname[1:2] <- paste0(map$primary[1], "-", kinds)
+    MultiAssayExperiment(ExperimentList(assays), patients, map)
+  }
+  twice <- with_two(c("rna-01A", "rna-11A"))
   condition <- expect_error(fit_of(twice, 3), "must be one: .* differ in `01A` and `11A`: if these are kinds", class = "cdimc_error")
-  expect_match(conditionMessage(condition), "x[!grepl(r\"(-11A$)\", rownames(x)), ]", fixed = TRUE)
+  expect_match(conditionMessage(condition), "x[, !grepl(r\"(-11A$)\", colnames(x))]", fixed = TRUE)
+  tumors <- suppressMessages(twice[, !BiocGenerics::grepl("-11A$", colnames(twice))])
+  expect_length(fit_of(tumors, 3)$cluster, 120)
+  repeats <- with_two(c("01A", "01B"))
+  expect_error(fit_of(repeats, 3), "differ in `01A` and `01B`: mergeReplicates\\(x\\) takes means$", class = "cdimc_error")
 })
 
 test_that("a SummarizedExperiment is one view, alone and in a list", {

@@ -53,6 +53,6 @@ test_that("the patients of miniACC get the command's labels", {
   )
   fit <- sure(tmixture(miniACC, 3, seed = 0, progress = FALSE))
   labels <- utils::read.csv(file.path(result, "labels.csv"))
-  expect_identical(names(fit$cluster), labels$id)
-  expect_identical(unname(fit$cluster), labels$cluster + 1L)
+  expect_identical(fit$cluster[labels$id], stats::setNames(labels$cluster + 1L, labels$id))
+  expect_length(fit$cluster, nrow(labels))
 })

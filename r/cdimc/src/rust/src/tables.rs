@@ -93,10 +93,15 @@ fn text_advice(names: Vec<String>, columns: List) -> Robj {
     or_null(text_among_numbers(&names, &columns).map(text))
 }
 
-/// Returns advice about two names of one sample among the names of its view.
+/// Returns advice about two columns of one patient in a MultiAssayExperiment `x`; `names` has all columns of their assay.
 #[extendr]
 fn repeats_advice(first: &str, second: &str, names: Vec<String>) -> String {
-    text(advice_on_repeats(first, second, &names))
+    text(
+        advice_on_repeats(first, second, &names)
+            .replace("choose with --replicates first or mean", "mergeReplicates(x) takes means"),
+    )
+    .replace("x[!grepl", "x[, !grepl")
+    .replace("rownames(x)), ]", "colnames(x))]")
 }
 
 extendr_module! {
