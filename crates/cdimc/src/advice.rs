@@ -10,7 +10,7 @@ pub enum Language {
 }
 
 /// Advice with an option, in Python and in R; `{}` is the option's value. Earlier rows are replaced first.
-const ADVICE: [(&str, &str, &str); 16] = [
+const ADVICE: [(&str, &str, &str); 18] = [
     (
         "name it with --id if it names the samples, or --label if it has classes; otherwise leave it out with --drop {}",
         "make it the index if it names the samples; otherwise leave it out",
@@ -51,6 +51,12 @@ const ADVICE: [(&str, &str, &str); 16] = [
     ("`--method concat`", "`cdimc.Concat`", "`cdimc(x, k, method = \"concat\")`"),
     ("`finetune.rounds = 0`", "`finetune_rounds=0`", "`finetune_rounds = 0`"),
     (" in a file for `--config`", "", ""),
+    ("choose one with NAME=FILE", "use one of these names", "use one of these names"),
+    (
+        "are the id columns the right ones?",
+        "does the index name the samples?",
+        "do the row names name the samples?",
+    ),
 ];
 
 impl Language {
