@@ -248,9 +248,10 @@ impl Comparison {
     /// Returns a line about the columns that were not tested, with the reason of the first.
     pub(crate) fn untested(&self) -> Option<String> {
         let reason = |a: &Association| Some((a.column.clone(), a.outcome.as_ref().err()?.clone()));
-        let untested: Vec<(String, String)> = self.associations.iter().filter_map(reason).collect();
+        let columns = || self.associations.iter().filter(|a| !a.column.ends_with(AS_CATEGORIES));
+        let untested: Vec<(String, String)> = columns().filter_map(reason).collect();
         let (column, reason) = untested.first()?;
-        let (n, of) = (untested.len(), self.associations.len());
+        let (n, of) = (untested.len(), columns().count());
         Some(format!(
             "{n} of {of} columns of the clinical table were not tested: `{column}` ({reason}){}",
             if n > 1 { ", and others in the report" } else { "" }
@@ -281,4 +282,22 @@ impl Comparison {
 /// Returns the cells of these rows; a row of `None` gives an empty cell.
 fn cells<'a>(column: &'a [String], rows: &[Option<usize>]) -> Vec<&'a str> {
     rows.iter().map(|row| row.map_or("", |row| column[row].as_str())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_that_is_tested_twice_counts_as_one() {
+        let samples: Vec<String> = (0..40).map(|i| format!("p{i}")).collect();
+        let labels: Vec<usize> = (0..40).map(|i| i % 2).collect();
+        let grade = (0..40).map(|i| (i % 3).to_string()).collect();
+        let columns = vec![("grade".into(), grade), ("site".into(), vec!["A".into(); 40])];
+        let table = ClinicalTable::new(samples.clone(), columns);
+        let found = Clinical::new(&table, None, &samples).compare(&labels);
+        assert_eq!(found.associations.len(), 3);
+        let line = "1 of 2 columns of the clinical table were not tested: `site` (one value)";
+        assert_eq!(found.untested().unwrap(), line);
+    }
 }
