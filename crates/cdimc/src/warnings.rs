@@ -340,7 +340,8 @@ fn sizes(labels: &[usize], n_clusters: usize) -> Vec<Warning> {
     }
     if n_small > 0 {
         let of = format!("{n_small} of {n_clusters} clusters");
-        let text = format!("{of} have too few samples to describe them: {}", small.join(", "));
+        let sizes = small.join(", ");
+        let text = format!("{of} have too few samples to describe them ({sizes} samples)");
         found.push(Warning { sign: Sign::SmallClusters, text });
     }
     found

@@ -63,7 +63,7 @@ fn empty_and_single_clusters_are_counted() {
 fn clusters_too_small_to_describe_cause_a_note() {
     let mut labels: Vec<usize> = (0..150).map(|i| i % 2).collect();
     labels[..7].fill(2);
-    let text = "1 of 3 clusters have too few samples to describe them: 7";
+    let text = "1 of 3 clusters have too few samples to describe them (7 samples)";
     assert_eq!(sizes(&labels, 3)[0].line(), format!("note: {text}"));
     labels[7] = 2;
     assert_eq!(sizes(&labels, 3), []);
