@@ -187,6 +187,12 @@ stability.cdimc <- function(object, x, n = 50, seed = object$seed, strict = FALS
     flag(strict, "strict"), threads_of(threads)
   )
   answer <- result_of(start, flag(progress, "progress"))
+  n_given <- length(answer$samples)
+  n_fitted <- object$facts$findings$`n-samples`
+  if (n_given != n_fitted) {
+    text <- "the stability may differ from the stability of the fit: %d samples are given, the fit had %.0f"
+    warn(list(data_warnings = sprintf(text, n_given, n_fitted)))
+  }
   list(
     clusters = stats::setNames(answer$found$clusters, seq_along(answer$found$clusters)),
     samples = spread(answer$found$samples, answer, samples_of(views))

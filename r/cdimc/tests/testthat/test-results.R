@@ -108,6 +108,8 @@ test_that("stability does not depend on the order of views and columns", {
   expect_identical(turned$clusters, found$clusters)
   expect_identical(turned$samples[names(found$samples)], found$samples)
   expect_error(stability(fit, views[-2], n = 5), "view `protein` is not there", class = "cdimc_error")
+  fewer <- lapply(views, function(view) view[rownames(view) != "patient7", ])
+  expect_warning(stability(fit, fewer, n = 5), "119 samples are given, the fit had 120", class = "cdimc_odd_data")
 })
 
 test_that("new samples may all lack a view, by NA or by having no row there", {
