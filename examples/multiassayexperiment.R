@@ -16,7 +16,7 @@ table_file <- function(name) file.path(folder, paste0(name, ".csv"))
 
 for (name in names(mae)) {
     # The column without a name holds the features; names of samples are unchanged.
-    write.csv(assay(mae[[name]]), table_file(name))
+    write.csv(as.matrix(assay(mae[[name]])), table_file(name))
 }
 map <- as.data.frame(sampleMap(mae))
 write.csv(map, table_file("sample_map"), row.names = FALSE)
