@@ -92,6 +92,9 @@ pub struct Advanced {
     pub decay: Decay,
     /// Fraction of the last step of pre-training that is kept, in [0, 1).
     pub momentum: f64,
+    /// Probability with which each epoch of pre-training leaves a view of a sample out of the mean of eq. 4, in [0, 1);
+    /// one view always stays. 0: never, as in the paper and the authors' code.
+    pub view_dropout: f64,
     /// How the age selects samples.
     pub age_rule: AgeRule,
     /// Divisor of the clustering term of a batch.
@@ -170,6 +173,7 @@ impl Default for Advanced {
             engine: None,
             decay: Decay::Linear,
             momentum: 0.95,
+            view_dropout: 0.5,
             age_rule: AgeRule::Code,
             normalization: Normalization::Selected,
             minimum_rounds: 81,
@@ -200,6 +204,7 @@ impl CdimcNet {
             advanced: Advanced {
                 square_decoder_layer: true,
                 decay: Decay::None,
+                view_dropout: 0.0,
                 ..Advanced::default()
             },
             ..Self::default()
@@ -318,6 +323,7 @@ impl Clusterer for CdimcNet {
         positive("advanced.hidden-ratio", hidden_ratio)?;
         positive("pretrain.learning-rate", self.pretrain.learning_rate)?;
         below_one("advanced.momentum", self.advanced.momentum)?;
+        below_one("advanced.view-dropout", self.advanced.view_dropout)?;
         positive("finetune.learning-rate", self.finetune.learning_rate)?;
         let needs_analysis = self.input == Input::Coordinates || self.chooses();
         setting(

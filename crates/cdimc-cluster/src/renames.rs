@@ -41,7 +41,19 @@ fn fixed() -> [(&'static str, Value); 10] {
     ]
 }
 
+/// Setting that earlier versions did not have.
+const VIEW_DROPOUT: &str = "/advanced/view-dropout";
+
 impl CdimcNet {
+    /// Returns the settings in a checkpoint under current names.
+    pub(crate) fn of_checkpoint(settings: Value) -> Value {
+        let mut settings = Self::todays_names(settings);
+        if settings.pointer(VIEW_DROPOUT).is_none() {
+            put(&mut settings, VIEW_DROPOUT, 0.0.into());
+        }
+        settings
+    }
+
     /// Returns settings of any version under current names. A former setting with another value stays in place, so that
     /// reading the settings reports it.
     pub fn todays_names(mut settings: Value) -> Value {
@@ -62,6 +74,10 @@ impl CdimcNet {
 
     /// Returns settings under their first names, which are the keys of experiment records.
     pub fn first_names(mut settings: Value) -> Value {
+        // Records without view dropout are older than this setting.
+        if settings.pointer(VIEW_DROPOUT) == Some(&0.0.into()) {
+            take(&mut settings, VIEW_DROPOUT);
+        }
         RENAMED.iter().for_each(|(first, today)| rename(&mut settings, today, first));
         settings
     }
@@ -136,6 +152,9 @@ mod tests {
         );
         assert_eq!(CdimcNet::todays_names(first), today);
         assert_eq!(CdimcNet::todays_names(Value::Null), Value::Null);
+        let no_dropout = json!({ "advanced": { "view-dropout": 0.0 } });
+        assert_eq!(CdimcNet::of_checkpoint(json!({})), no_dropout);
+        assert_eq!(CdimcNet::first_names(no_dropout), json!({}));
     }
 
     #[test]

@@ -141,10 +141,14 @@ impl Run {
 
     /// Trains one epoch on eq. 7.
     fn pretrain_epoch(&mut self, prepared: &Prepared, epoch: usize) -> Result<Step, ClusterError> {
-        let Prepared { settings, input, .. } = prepared;
+        let Prepared { settings, input, seed, .. } = prepared;
+        let dropout = settings.advanced.view_dropout;
+        let seed = seed.stream("view-dropout").nth(self.restart as u64).nth(epoch as u64);
+        let partial = (dropout > 0.0).then(|| input.fusion_with_dropout(dropout, seed));
+        let goal = partial.as_ref().map_or(Goal::Reconstruction, Goal::ReconstructionFrom);
         self.trainer.set_learning_rate(settings.learning_rate_in(epoch))?;
         let batches: Vec<_> = batches(0..input.n_samples, settings.batch_size).collect();
-        let loss = self.trainer.train(&batches, Goal::Reconstruction)?;
+        let loss = self.trainer.train(&batches, goal)?;
         let stage = self.state.name();
         if !loss.is_finite() {
             return Err(ClusterError::Diverged { stage, epoch });

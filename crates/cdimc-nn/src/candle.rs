@@ -6,8 +6,8 @@
 //! Padding has gradient zero and stays zero.
 
 use crate::{
-    Dense, Device, Goal, NnError, Optimizer, OptimizerState, Trainer, TrainingData, ViewWeights,
-    Weights, autodiff, optimizer::Stage, trainer,
+    Dense, Device, Fusion, Goal, NnError, Optimizer, OptimizerState, Trainer, TrainingData,
+    ViewWeights, Weights, autodiff, optimizer::Stage, trainer,
 };
 use candle_core::{DType, Result as TensorResult, Tensor};
 use cdimc_graph::laplacian_product;
@@ -22,8 +22,8 @@ pub(crate) struct CandleTrainer {
     layers: Vec<Layer>,
     n_encoder: usize,
     latent: usize,
-    /// 1 / number of views of each sample.
-    shares: Vec<f32>,
+    /// All observed views.
+    fusion: Fusion,
     /// Row of ones. Sums are products with it, because candle's own sums copy their shape to the device.
     ones: Tensor,
     batches: HashMap<Range<usize>, Batch>,
@@ -48,7 +48,7 @@ struct Batch {
     x: Tensor,
     /// Weight 2 / (b m) of every observed value in the gradient of the reconstruction.
     slope: Tensor,
-    /// 1 / number of views of the sample, where it has the view, repeated for every latent.
+    /// 1 / number of views that enter the mean of the sample, where the view enters, repeated for every latent.
     share: Tensor,
     /// Laplacian with degrees inside the batch, times 2 alpha / (l b).
     laplacian: Tensor,
@@ -76,7 +76,7 @@ impl CandleTrainer {
         let longest = widths.max().unwrap_or(0).max(data.input.n_samples);
         Ok(Self {
             ones: Tensor::ones((1, longest), DType::F32, &device)?,
-            shares: data.input.shares(),
+            fusion: data.input.fusion(),
             data,
             device,
             layers,
@@ -97,7 +97,7 @@ impl CandleTrainer {
         let widest = input.views.iter().map(|view| view.values.ncols()).max().unwrap_or(0);
         let zeros = |width| Array3::<f32>::zeros((n_views, n_batch, width));
         let [mut x, mut slope] = [zeros(widest), zeros(widest)];
-        let [mut share, mut laplacian] = [zeros(self.latent), zeros(n_batch)];
+        let mut laplacian = zeros(n_batch);
         let scale = (2.0 * alpha / (n_views * n_batch) as f64) as f32;
         for (v, (view, graph)) in input.views.iter().zip(graphs.iter()).enumerate() {
             let (rows, m) = (view.rows_of(range), view.values.ncols());
@@ -108,17 +108,30 @@ impl CandleTrainer {
                 let i = row as usize - range.start;
                 x.slice_mut(s![v, i, ..m]).assign(&values);
                 slope.slice_mut(s![v, i, ..m]).fill((2.0 / (n_batch * m) as f64) as f32);
-                share.slice_mut(s![v, i, ..]).fill(self.shares[row as usize]);
                 for (&other, product) in rows.iter().zip(products) {
                     laplacian[[v, i, other as usize - range.start]] = scale * product;
                 }
             }
         }
-        let [x, slope, share, laplacian] =
-            [x, slope, share, laplacian].map(|array| tensor(array, &self.device));
-        let batch = Batch { x: x?, slope: slope?, share: share?, laplacian: laplacian? };
+        let [x, slope, laplacian] = [x, slope, laplacian].map(|array| tensor(array, &self.device));
+        let share = self.share(&self.fusion, range)?;
+        let batch = Batch { x: x?, slope: slope?, share, laplacian: laplacian? };
         self.batches.insert(range.clone(), batch.clone());
         Ok(batch)
+    }
+
+    /// Returns [`Batch::share`] of samples.
+    fn share(&self, fusion: &Fusion, samples: &Range<usize>) -> TensorResult<Tensor> {
+        let views = &self.data.input.views;
+        let mut share = Array3::zeros((views.len(), samples.len(), self.latent));
+        for (v, (view, enters)) in views.iter().zip(&fusion.enters).enumerate() {
+            let rows = view.rows_of(samples).iter().zip(&enters[view.positions(samples)]);
+            for (&row, _) in rows.filter(|(_, enters)| **enters) {
+                let row = row as usize;
+                share.slice_mut(s![v, row - samples.start, ..]).fill(fusion.shares[row]);
+            }
+        }
+        tensor(share, &self.device)
     }
 
     /// Returns `x` and the output of every layer; `ReLU` follows all layers except the last.
@@ -275,9 +288,18 @@ impl Trainer for CandleTrainer {
     fn train(&mut self, batches: &[Range<usize>], goal: Goal<'_>) -> Result<f64, NnError> {
         self.data.check_step(batches, goal, self.latent)?;
         let pulls = self.pulls(batches, goal)?;
+        let share = match goal {
+            Goal::ReconstructionFrom(fusion) => {
+                Some(self.share(fusion, &(0..self.data.input.n_samples))?)
+            }
+            _ => None,
+        };
         let mut losses = Vec::new();
-        for (batch, pull) in batches.iter().zip(&pulls) {
-            let batch = self.batch(batch)?;
+        for (range, pull) in batches.iter().zip(&pulls) {
+            let mut batch = self.batch(range)?;
+            if let Some(share) = &share {
+                batch.share = share.narrow(1, range.start, range.len())?;
+            }
             let gradients = self.pass(&batch, pull.as_ref(), &mut losses)?;
             let step = self.stage.next_step()?;
             for (layer, gradients) in self.layers.iter_mut().zip(&gradients) {

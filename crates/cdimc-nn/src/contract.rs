@@ -2,8 +2,8 @@
 //! `cuda` the engine on tensors is also tested on a GPU.
 
 use crate::{
-    Architecture, Dense, Device, Engine, Goal, NetworkInput, NnError, Normalization, ObservedView,
-    Optimizer, Targets, Trainer, TrainingData, Weights, fused::FusedTrainer, trainer,
+    Architecture, Dense, Device, Engine, Fusion, Goal, NetworkInput, NnError, Normalization,
+    ObservedView, Optimizer, Targets, Trainer, TrainingData, Weights, fused::FusedTrainer, trainer,
 };
 use cdimc_data::Seed;
 use cdimc_graph::KnnGraph;
@@ -33,6 +33,8 @@ const BLIND: Range<usize> = 16..32;
 struct Case {
     input: Arc<NetworkInput>,
     graphs: Arc<Vec<KnnGraph>>,
+    /// Half of the views of a sample.
+    partial: Fusion,
     weights: Weights,
     centers: Array2<f32>,
     labels: Vec<usize>,
@@ -73,8 +75,10 @@ impl Case {
                 layer.bias.mapv_inplace(|_| rng.gen_range(-0.3..0.3));
             }
         }
+        let input = NetworkInput { n_samples, views };
         Self {
-            input: Arc::new(NetworkInput { n_samples, views }),
+            partial: input.fusion_with_dropout(0.5, Seed::new(seed)),
+            input: Arc::new(input),
             graphs: Arc::new(graphs),
             weights,
             centers: Array2::from_shape_simple_fn((4, LATENT), || rng.gen_range(-1.0..1.0)),
@@ -113,9 +117,14 @@ impl Case {
         Goal::Clusters(self.targets())
     }
 
-    fn goals(&self) -> [Goal<'_>; 3] {
+    fn goals(&self) -> [Goal<'_>; 4] {
         let batch = Targets { normalization: Normalization::Batch, ..self.targets() };
-        [Goal::Reconstruction, Goal::Clusters(batch), self.goal()]
+        [
+            Goal::Reconstruction,
+            Goal::ReconstructionFrom(&self.partial),
+            Goal::Clusters(batch),
+            self.goal(),
+        ]
     }
 
     /// Returns the losses of `n_steps` pre-training and as many fine-tuning steps.
@@ -219,8 +228,10 @@ fn fused_gradients_are_the_slopes_of_the_loss() {
         let mut trainer = FusedTrainer::<f64>::new(case.data(ALPHA), weights);
         gradients(&mut trainer, batch, goal)
     };
-    let [reconstruction, _, clusters] = case.goals();
-    for (batch, goal) in [(FIRST, clusters), (FIRST, reconstruction), (BLIND, reconstruction)] {
+    let [reconstruction, partial, _, clusters] = case.goals();
+    let goals =
+        [(FIRST, clusters), (FIRST, partial), (FIRST, reconstruction), (BLIND, reconstruction)];
+    for (batch, goal) in goals {
         let (_, gradients) = loss(&case.weights, &batch, goal);
         let mut weights = case.weights.clone();
         for (place, gradient) in parameters(&gradients.clone()).into_iter().enumerate() {

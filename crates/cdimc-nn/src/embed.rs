@@ -1,6 +1,6 @@
 //! Applies the network: fused latents of samples with any subset of views, and reconstructions.
 
-use crate::{Dense, NetworkInput, NnError, Weights, error::check_count, trainer};
+use crate::{Dense, Fusion, NetworkInput, NnError, Weights, error::check_count, trainer};
 use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul};
 use ndarray::{Array2, ArrayView2, Axis};
 use rayon::prelude::*;
@@ -19,7 +19,7 @@ impl Weights {
         self.check()?;
         input.check()?;
         self.check_input(input)?;
-        let shares = input.shares();
+        let Fusion { shares, .. } = input.fusion();
         let mut fused = Array2::<f32>::zeros((input.n_samples, self.latent()));
         let chunks = fused.axis_chunks_iter_mut(Axis(0), trainer::BLOCK_ROWS);
         let blocks: Vec<_> = trainer::blocks(input.n_samples).zip(chunks).collect();

@@ -4,7 +4,7 @@
 //! are computed. Views run in parallel and are summed in order, so results do not depend on the number of threads.
 
 use crate::{
-    Goal, NnError, ObservedView, Optimizer, OptimizerState, Targets, Trainer, TrainingData,
+    Fusion, Goal, NnError, ObservedView, Optimizer, OptimizerState, Targets, Trainer, TrainingData,
     ViewWeights, Weights,
     optimizer::{Stage, Step},
     real::Real,
@@ -14,7 +14,7 @@ use cdimc_graph::{KnnGraph, laplacian_product};
 use chain::{Chain, Gradients, Part};
 use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
-use std::ops::Range;
+use std::{iter, ops::Range};
 
 mod chain;
 mod passes;
@@ -22,8 +22,8 @@ mod passes;
 /// A network in training, with numbers of type `T`.
 pub(crate) struct FusedTrainer<T> {
     data: TrainingData,
-    /// 1 / number of views of each sample.
-    shares: Vec<f32>,
+    /// All observed views.
+    fusion: Fusion,
     views: Vec<View<T>>,
     latent: usize,
     n_parameters: usize,
@@ -61,7 +61,7 @@ impl<T: Real> FusedTrainer<T> {
             ..View::default()
         };
         Self {
-            shares: data.input.shares(),
+            fusion: data.input.fusion(),
             views: weights.views.iter().map(view).collect(),
             latent: weights.latent(),
             n_parameters: weights.n_parameters(),
@@ -74,36 +74,50 @@ impl<T: Real> FusedTrainer<T> {
 
     /// Takes a step on a batch and returns its loss.
     fn pass(&mut self, batch: &Range<usize>, goal: Goal<'_>, step: Step) -> f64 {
-        self.encode(batch);
+        let partial = match goal {
+            Goal::ReconstructionFrom(fusion) => Some(fusion),
+            _ => None,
+        };
+        self.encode(batch, partial);
         self.z_gradient.clear();
         self.z_gradient.resize(batch.len() * self.latent, T::default());
         let loss = match goal {
-            Goal::Reconstruction => self.reconstruction(batch.len(), step),
+            Goal::Reconstruction | Goal::ReconstructionFrom(_) => {
+                self.reconstruction(batch.len(), step)
+            }
             Goal::Clusters(targets) => self.clustering(batch, &targets),
         };
-        let Self { data, shares, views, latent, z_gradient, n_parameters, .. } = self;
+        let Self { data, fusion, views, latent, z_gradient, n_parameters, .. } = self;
+        let fusion = partial.unwrap_or(fusion);
         let scale = data.alpha / (views.len() * batch.len()) as f64;
-        scale_rows(z_gradient, *latent, &shares[batch.clone()]);
+        scale_rows(z_gradient, *latent, &fusion.shares[batch.clone()]);
         each(views, batch.len() * *n_parameters, |v, view| {
-            let graph = &data.graphs[v].induced(data.input.views[v].rows_of(batch));
+            let input = &data.input.views[v];
+            let graph = &data.graphs[v].induced(input.rows_of(batch));
             gather(&mut view.gradients.output, z_gradient, &view.samples, *latent);
+            let gradients = view.gradients.output.chunks_exact_mut(*latent);
+            let enters = &fusion.enters[v][input.positions(batch)];
+            let others = gradients.zip(enters).filter(|(_, enters)| !**enters);
+            others.for_each(|(gradient, _)| gradient.fill(T::default()));
             view.graph_term(graph, scale);
             view.encoder.backward(&view.x, &mut view.gradients, step, false);
         });
         loss + self.views.iter().map(|view| view.graph_loss).sum::<f64>()
     }
 
-    /// Computes the latents of every view and their mean z.
-    fn encode(&mut self, batch: &Range<usize>) {
-        let Self { data, shares, views, z, latent, n_parameters, .. } = self;
+    /// Computes the latents of every view and their mean z, over the views of `partial` if there is one.
+    fn encode(&mut self, batch: &Range<usize>, partial: Option<&Fusion>) {
+        let Self { data, fusion, views, z, latent, n_parameters, .. } = self;
+        let fusion = partial.unwrap_or(fusion);
         let inputs = &data.input.views;
         each(views, batch.len() * *n_parameters, |v, view| view.encode(&inputs[v], batch));
         z.clear();
         z.resize(batch.len() * *latent, T::default());
-        for view in views.iter() {
-            add_rows(z, &view.samples, view.encoder.output(), *latent);
+        for (v, view) in views.iter().enumerate() {
+            let enters = fusion.enters[v][inputs[v].positions(batch)].iter();
+            add_rows(z, &view.samples, view.encoder.output(), *latent, enters);
         }
-        scale_rows(z, *latent, &shares[batch.clone()]);
+        scale_rows(z, *latent, &fusion.shares[batch.clone()]);
     }
 
     /// Returns the reconstruction term; adds its gradient to the decoders and `z_gradient`.
@@ -111,7 +125,7 @@ impl<T: Real> FusedTrainer<T> {
         let Self { views, z, z_gradient, latent, n_parameters, .. } = self;
         each(views, n_batch * *n_parameters, |_, view| view.reconstruct(z, n_batch, step));
         for view in views.iter() {
-            add_rows(z_gradient, &view.samples, &view.z_gradient, *latent);
+            add_rows(z_gradient, &view.samples, &view.z_gradient, *latent, iter::repeat(&true));
         }
         views.iter().map(|view| view.reconstruction_loss).sum()
     }
@@ -220,7 +234,7 @@ impl<T: Real> Trainer for FusedTrainer<T> {
         let n_samples = self.data.input.n_samples;
         let mut latents = Array2::zeros((n_samples, self.latent));
         for block in trainer::blocks(n_samples) {
-            self.encode(&block);
+            self.encode(&block, None);
             let rows = latents.slice_mut(ndarray::s![block, ..]);
             for (latent, z) in rows.into_iter().zip(&self.z) {
                 *latent = z.as_f64() as f32;
@@ -271,9 +285,16 @@ fn gather<T: Real>(to: &mut Vec<T>, rows: &[T], samples: &[usize], width: usize)
     samples.iter().for_each(|&i| to.extend_from_slice(&rows[i * width..][..width]));
 }
 
-/// Adds the rows of `values` to the rows `samples` of `sums`.
-fn add_rows<T: Real>(sums: &mut [T], samples: &[usize], values: &[T], width: usize) {
-    for (&sample, values) in samples.iter().zip(values.chunks_exact(width)) {
+/// Adds the rows of `values` that enter to the rows `samples` of `sums`.
+fn add_rows<'a, T: Real>(
+    sums: &mut [T],
+    samples: &[usize],
+    values: &[T],
+    width: usize,
+    enters: impl Iterator<Item = &'a bool>,
+) {
+    let rows = samples.iter().zip(values.chunks_exact(width)).zip(enters);
+    for ((&sample, values), _) in rows.filter(|(_, enters)| **enters) {
         let sum = &mut sums[sample * width..][..width];
         sum.iter_mut().zip(values).for_each(|(sum, &value)| *sum += value);
     }

@@ -2,7 +2,7 @@
 
 pub use crate::{
     error::NnError,
-    input::{NetworkInput, ObservedView},
+    input::{Fusion, NetworkInput, ObservedView},
     optimizer::{Optimizer, OptimizerState},
     trainer::{Device, Engine, Goal, Normalization, Targets, Trainer, TrainingData, batches},
     weights::{Architecture, Dense, ViewWeights, Weights},

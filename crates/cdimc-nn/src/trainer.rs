@@ -1,6 +1,8 @@
 //! Engines for training steps, and their common interface.
 
-use crate::{NetworkInput, NnError, Optimizer, OptimizerState, Weights, error::check_count};
+use crate::{
+    Fusion, NetworkInput, NnError, Optimizer, OptimizerState, Weights, error::check_count,
+};
 use cdimc_core::check::{at_least_one, not_negative, setting};
 use cdimc_graph::KnnGraph;
 use ndarray::{Array2, ArrayView2};
@@ -78,6 +80,8 @@ impl Normalization {
 pub enum Goal<'a> {
     /// Pre-training: reconstruction of the views (eq. 7).
     Reconstruction,
+    /// The same with other latents z: only some of its views enter the mean of a sample.
+    ReconstructionFrom(&'a Fusion),
     /// Fine-tuning: distance from the centers (eq. 11). A batch without selected samples has only the graph term.
     /// Decoders do not change.
     Clusters(Targets<'a>),
@@ -124,7 +128,11 @@ impl TrainingData {
             let rule = "must be a non-empty range of samples";
             setting("batch", format!("{batch:?}"), rule, |_| holds)?;
         }
-        let Goal::Clusters(Targets { centers, labels, selected, .. }) = goal else { return Ok(()) };
+        let Targets { centers, labels, selected, .. } = match goal {
+            Goal::Reconstruction => return Ok(()),
+            Goal::ReconstructionFrom(fusion) => return fusion.check(&self.input),
+            Goal::Clusters(targets) => targets,
+        };
         check_count("columns of the centers", latent, centers.ncols())?;
         check_count("labels", n_samples, labels.len())?;
         check_count("selections", n_samples, selected.len())?;

@@ -56,7 +56,8 @@ fn chosen() -> CdimcNet {
     let CdimcNet { input, choice, finetune, .. } = CdimcNet::default();
     let alpha = OneOrMore::Several(vec![0.01, 0.1]);
     let finetune = Finetune { rounds: 5, epochs_per_round: 2, ..finetune };
-    CdimcNet { input, alpha, restarts: 2, choice, finetune, ..small() }
+    let advanced = Advanced { view_dropout: 0.5, ..small().advanced };
+    CdimcNet { input, alpha, restarts: 2, choice, finetune, advanced, ..small() }
 }
 
 /// Returns whether two labelings are the same partition.
@@ -155,7 +156,7 @@ fn settings_are_read_by_the_names_of_the_command_line() {
         "directions": 7, "choice": "inertia", "pretrain": { "epochs": 2, "learning-rate": 0.1 },
         "finetune": { "rounds": 4, "epochs-per-round": 1, "learning-rate": 0.001, "self-paced": false, "age-scope": "all" },
         "advanced": { "order": "file", "engine": "candle", "hidden-ratio": 2, "wide": 9, "square-decoder-layer": true,
-            "decay": "none", "momentum": 0.5, "age-rule": "paper", "normalization": "batch", "minimum-rounds": 1 } }"#;
+            "decay": "none", "momentum": 0.5, "view-dropout": 0.25, "age-rule": "paper", "normalization": "batch", "minimum-rounds": 1 } }"#;
     let net: CdimcNet = serde_json::from_str(text).unwrap();
     assert_eq!(net.pretrain.epochs, 2);
     assert_eq!(net.advanced.minimum_rounds, 1);
