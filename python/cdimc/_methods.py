@@ -153,6 +153,9 @@ class CDIMCNet(MultiViewClusterer):
         Schedule of the learning rate of pre-training.
     advanced_momentum : float, default=0.95
         Fraction of the last step of pre-training that is kept, in [0, 1).
+    advanced_view_dropout : float, default=0.5
+        Probability with which a view of a sample is left out of the mean of eq. 4 in an epoch of
+        pre-training, in [0, 1). One view always stays. The paper and the authors' code leave none out.
     advanced_age_rule : {"code", "paper"}, default="code"
         How the age selects samples.
     advanced_normalization : {"selected", "batch"}, default="selected"
@@ -206,6 +209,7 @@ class CDIMCNet(MultiViewClusterer):
         advanced_square_decoder_layer: bool = False,
         advanced_decay: Literal["linear", "none"] = "linear",
         advanced_momentum: float = 0.95,
+        advanced_view_dropout: float = 0.5,
         advanced_age_rule: Literal["code", "paper"] = "code",
         advanced_normalization: Literal["selected", "batch"] = "selected",
         advanced_minimum_rounds: int = 81,
@@ -237,6 +241,7 @@ class CDIMCNet(MultiViewClusterer):
         self.advanced_square_decoder_layer = advanced_square_decoder_layer
         self.advanced_decay = advanced_decay
         self.advanced_momentum = advanced_momentum
+        self.advanced_view_dropout = advanced_view_dropout
         self.advanced_age_rule = advanced_age_rule
         self.advanced_normalization = advanced_normalization
         self.advanced_minimum_rounds = advanced_minimum_rounds

@@ -92,8 +92,8 @@ pub struct Advanced {
     pub decay: Decay,
     /// Fraction of the last step of pre-training that is kept, in [0, 1).
     pub momentum: f64,
-    /// Probability with which each epoch of pre-training leaves a view of a sample out of the mean of eq. 4, in [0, 1);
-    /// one view always stays. 0: never, as in the paper and the authors' code.
+    /// Probability with which a view of a sample is left out of the mean of eq. 4 in an epoch of pre-training, in
+    /// [0, 1). One view always stays. The paper and the authors' code leave none out.
     pub view_dropout: f64,
     /// How the age selects samples.
     pub age_rule: AgeRule,
