@@ -81,7 +81,7 @@ impl NetworkInput {
     }
 
     /// Returns a fusion that leaves out each view of a sample with probability `dropout`, but always keeps one: view
-    /// dropout, as in ModDrop (Neverova et al. 2016, DOI 10.1109/TPAMI.2015.2461544).
+    /// dropout (Neverova et al. 2016, DOI 10.1109/TPAMI.2015.2461544).
     pub fn fusion_with_dropout(&self, dropout: f64, seed: Seed) -> Fusion {
         let mut rng = seed.rng();
         let mut draw = |view: &ObservedView| -> Vec<f64> {
