@@ -80,7 +80,7 @@ impl Normalization {
 pub enum Goal<'a> {
     /// Pre-training: reconstruction of the views (eq. 7).
     Reconstruction,
-    /// The same with other latents z: only some of its views enter the mean of a sample.
+    /// The same from some of the views: only these enter the mean of a sample (eq. 4), and all are reconstructed.
     ReconstructionFrom(&'a Fusion),
     /// Fine-tuning: distance from the centers (eq. 11). A batch without selected samples has only the graph term.
     /// Decoders do not change.
