@@ -7,7 +7,7 @@ use rand::seq::SliceRandom;
 /// Tables up to this factor more probable than the observed table count as equally probable, as in R.
 const TIE_FACTOR: f64 = 1.0 + 1e-7;
 /// Number of exceedances that ends a permutation test (Besag and Clifford 1991).
-const MAX_EXCEEDANCES: usize = 100;
+const MAX_EXCEEDANCES: usize = 1000;
 
 /// Largest number of cells for enumeration, which bounds the depth of the recursion.
 const MAX_CELLS: usize = 1000;
