@@ -114,7 +114,7 @@ class CDIMCNet(MultiViewClusterer):
         Number of clusters; "auto" selects one from ``n_clusters_range``.
     input : {"coordinates", "columns"}, default="coordinates"
         Input of the network for every view.
-    directions : int, default=80
+    directions : int, default=40
         Maximum number of coordinates per view, if ``input`` is ``coordinates``.
     neighbors : int, default=10
         Nearest neighbors of a sample in the graph of a view (eq. 6), below the number of samples.
@@ -191,7 +191,7 @@ class CDIMCNet(MultiViewClusterer):
         n_clusters: int | Literal["auto"] = 8,
         *,
         input: Literal["coordinates", "columns"] = "coordinates",
-        directions: int = 80,
+        directions: int = 40,
         neighbors: int = 10,
         alpha: float | tuple[float, ...] = (0.01, 0.1),
         batch_size: int = 128,

@@ -148,7 +148,7 @@ impl Default for CdimcNet {
     fn default() -> Self {
         Self {
             input: Input::Coordinates,
-            directions: 80,
+            directions: 40,
             neighbors: 10,
             alpha: OneOrMore::Several(vec![0.01, 0.1]),
             batch_size: 128,

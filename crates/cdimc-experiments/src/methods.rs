@@ -55,15 +55,10 @@ pub(crate) fn row(cell: &Cell) -> Cow<'_, str> {
     }
 }
 
-/// The authors' settings as in all records. The directions have no effect, because the input is columns.
-fn authors_code() -> CdimcNet {
-    CdimcNet { directions: 40, ..CdimcNet::authors_code() }
-}
-
 /// Every setting of a method, with these written over its defaults.
 pub(crate) fn configured(name: &str, mut settings: Value) -> Result<Value> {
     if name == AUTHORS {
-        let mut all = serde_json::to_value(authors_code())?;
+        let mut all = serde_json::to_value(CdimcNet::authors_code())?;
         if !settings.is_null() {
             merge(&mut all, &CdimcNet::todays_names(settings));
         }
@@ -108,7 +103,7 @@ mod tests {
     fn cdimc_net_means_the_defaults_and_earlier_records_get_the_names_of_today() {
         let defaults = serde_json::to_value(CdimcNet::default()).unwrap();
         assert_eq!(configured("cdimc-net", Value::Null).unwrap(), defaults);
-        let authors = serde_json::to_value(authors_code()).unwrap();
+        let authors = serde_json::to_value(CdimcNet::authors_code()).unwrap();
         assert_eq!(configured(AUTHORS, Value::Null).unwrap(), authors);
         let row = |label: &str, changed: Value, point: &[&str], overrides: &[&str]| {
             let point = point.iter().map(|&key| (key.to_owned(), Value::Null)).collect();
