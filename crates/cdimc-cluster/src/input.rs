@@ -218,7 +218,7 @@ fn least_squares(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cdimc_core::{Silent, ViewAnalysis};
+    use cdimc_core::{AnalysisSize, Silent, ViewAnalysis};
     use cdimc_data::{Seed, SyntheticViews};
     use cdimc_mixture::TMixture;
 
@@ -228,7 +228,8 @@ mod tests {
         let data = views.generate(Seed::new(1)).unwrap();
         let data = MultiView::from_nan_rows(data.views().to_vec()).unwrap();
         let pilot = TMixture { starts: 2, ..TMixture::default() };
-        let (coordinates, _) = pilot.coordinates(&data, (3, 20), Seed::new(1), &Silent).unwrap();
+        let size = AnalysisSize { n_clusters: 3, max_width: 20 };
+        let coordinates = pilot.coordinates(&data, size, Seed::new(1), &Silent).unwrap();
         let order: Vec<usize> = (0..120).rev().collect();
         let (views, input) = InputViews::fit(&data, Some(coordinates), &order).unwrap();
         for (v, view) in input.views.iter().enumerate() {

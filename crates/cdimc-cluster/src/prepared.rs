@@ -3,7 +3,7 @@
 use super::centers::InOrder;
 use super::input::{Input, InputViews};
 use crate::CdimcNet;
-use cdimc_core::{ClusterError, KMeans, Observer};
+use cdimc_core::{AnalysisSize, ClusterError, KMeans, Observer};
 use cdimc_data::{MultiView, Seed, geometry_version};
 use cdimc_graph::{KnnGraph, Search};
 use cdimc_nn::{NetworkInput, ObservedView};
@@ -36,20 +36,21 @@ impl Prepared {
     ) -> Result<Self, ClusterError> {
         let rows = settings.advanced.order.rows(data.n_samples(), seed);
         let order = arranged(data, &rows, n_clusters, seed.stream("arrangement"))?;
-        let size = (n_clusters, settings.directions);
-        let (coordinates, shared) = match &settings.analysis {
+        let size = AnalysisSize { n_clusters, max_width: settings.directions };
+        let coordinates = match &settings.analysis {
             Some(analysis) if settings.input == Input::Coordinates => {
-                let seed = seed.stream("coordinates");
-                let (coordinates, shared) = analysis.coordinates(data, size, seed, observer)?;
-                (Some(coordinates), Some(shared))
+                Some(analysis.coordinates(data, size, seed.stream("coordinates"), observer)?)
             }
-            _ => (None, None),
+            _ => None,
         };
         // Views without a common sample share nothing under any clusters.
         let chooses = settings.chooses() && data.mask().shares_samples();
-        let shared = match (shared, &settings.analysis) {
-            (None, Some(analysis)) if chooses => Some(analysis.information(data, n_clusters)?),
-            (shared, _) => shared.filter(|_| chooses),
+        let shared = match (&coordinates, &settings.analysis) {
+            (Some(coordinates), _) if chooses => {
+                Some(coordinates.shared_information(data, n_clusters))
+            }
+            (None, Some(analysis)) if chooses => Some(analysis.information(data, size)?),
+            _ => None,
         };
         let shared = shared.map(|shared| InOrder { shared, order: order.clone() });
         let (views, input) = InputViews::fit(data, coordinates, &order)?;

@@ -28,7 +28,7 @@ pub use crate::{
     kmeans::{Coordinate, KMeans, KMeansFit},
     model::{Model, check_views},
     observer::{CHECKPOINT, Observer, Silent, Step},
-    shared_information::{SharedInformation, ViewAnalysis, ViewCoordinates},
+    shared_information::{AnalysisSize, SharedInformation, ViewAnalysis, ViewCoordinates},
 };
 
 pub mod archive;

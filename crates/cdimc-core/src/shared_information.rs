@@ -46,33 +46,45 @@ pub trait ViewCoordinates: Debug + Send + Sync {
     /// If there is no such view or row, or `rows_of` has another number of columns than the view.
     fn of_rows(&self, view: usize, rows_of: &Matrix, rows: &[usize]) -> Array2<f64>;
 
+    /// Returns T of labelings of the samples of `data` into `n_clusters` clusters, measured in these coordinates.
+    fn shared_information(&self, data: &MultiView, n_clusters: usize)
+    -> Box<dyn SharedInformation>;
+
     /// Adds the coordinates of view `v` as arrays `view{v}.*`.
     fn put(&self, archive: &mut Archive);
 }
 
+/// Size of an analysis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AnalysisSize {
+    /// Number of clusters.
+    pub n_clusters: usize,
+    /// Maximum number of coordinates per view.
+    pub max_width: usize,
+}
+
 /// Selects coordinates for views and computes their shared information; the mixture implements it, CDIMC-net uses it.
 pub trait ViewAnalysis: Debug + Send + Sync {
-    /// Returns coordinates of the kind with the largest shared information, and T of labelings of the samples; `size` is
-    /// the number of clusters and the maximum number of coordinates per view. Kind and T do not depend on this maximum.
+    /// Returns the coordinates with the largest shared information.
     ///
     /// # Errors
     /// If a decomposition does not converge, or `observer` stops the search.
     fn coordinates(
         &self,
         data: &MultiView,
-        size: (usize, usize),
+        size: AnalysisSize,
         seed: Seed,
         observer: &dyn Observer,
-    ) -> Result<(Arc<dyn ViewCoordinates>, Box<dyn SharedInformation>), ClusterError>;
+    ) -> Result<Arc<dyn ViewCoordinates>, ClusterError>;
 
-    /// Returns T of labelings of the samples of `data` into `n_clusters` clusters.
+    /// Returns T of labelings of the samples of `data`, computed in coordinates of this `size`.
     ///
     /// # Errors
     /// If the views have no coordinates.
     fn information(
         &self,
         data: &MultiView,
-        n_clusters: usize,
+        size: AnalysisSize,
     ) -> Result<Box<dyn SharedInformation>, ClusterError>;
 
     /// Reads coordinates of these `kinds` that [`ViewCoordinates::put`] added.

@@ -2,12 +2,15 @@
 
 use crate::archive::{projection_of, put_projection};
 use crate::choice::choose;
-use crate::coordinates::{self, Kind, Width, observe, projection::Projection};
+use crate::coordinates::{Kind, observe, projection::Projection};
+use crate::model::Prior;
 use crate::pilot::Views;
 use crate::settings::TMixture;
 use crate::shared_information::LabelInformation;
 use cdimc_core::archive::Archive;
-use cdimc_core::{ClusterError, Observer, SharedInformation, ViewAnalysis, ViewCoordinates};
+use cdimc_core::{
+    AnalysisSize, ClusterError, Observer, SharedInformation, ViewAnalysis, ViewCoordinates,
+};
 use cdimc_data::{Matrix, MultiView, Seed};
 use ndarray::{Array2, s};
 use serde_json::{Value, json};
@@ -17,6 +20,8 @@ use std::sync::Arc;
 #[derive(Debug)]
 struct Projections {
     of_views: Vec<Projection>,
+    /// Prior for shared information.
+    prior: Prior,
 }
 
 /// Coordinates of the kind with the most shared information, by the searches that precede a fit (specification, sections
@@ -25,30 +30,24 @@ impl ViewAnalysis for TMixture {
     fn coordinates(
         &self,
         data: &MultiView,
-        (n_clusters, max_width): (usize, usize),
+        AnalysisSize { n_clusters, max_width }: AnalysisSize,
         seed: Seed,
         observer: &dyn Observer,
-    ) -> Result<(Arc<dyn ViewCoordinates>, Box<dyn SharedInformation>), ClusterError> {
+    ) -> Result<Arc<dyn ViewCoordinates>, ClusterError> {
         // Only the kind of coordinates is needed, not the cluster shapes.
         let prior = self.priors()[0];
         let (pooling, diagonal) = (Some(prior.kappa), Some(prior.diagonal));
-        let settings = Self { pooling, diagonal, ..self.clone() };
-        let views = Views::of(data, data);
-        let chosen = choose(&settings, &views, n_clusters, seed, observer)?.projections;
-        let kinds: Vec<Kind> = chosen.iter().map(|projection| projection.kind).collect();
-        let width = Width::by_centers(max_width, n_clusters);
-        let (of_views, _) = coordinates::fit(data, &views.profiles, &kinds, width)?;
-        let observations = vec![observe(data, &chosen)];
-        let information = LabelInformation { observations, prior, n_clusters };
-        Ok((Arc::new(Projections { of_views }), Box::new(information)))
+        let settings = Self { dimensions: max_width, pooling, diagonal, ..self.clone() };
+        let chosen = choose(&settings, &Views::of(data, data), n_clusters, seed, observer)?;
+        Ok(Arc::new(Projections { of_views: chosen.projections, prior }))
     }
 
     fn information(
         &self,
         data: &MultiView,
-        n_clusters: usize,
+        AnalysisSize { n_clusters, max_width }: AnalysisSize,
     ) -> Result<Box<dyn SharedInformation>, ClusterError> {
-        self.shared_information(data, n_clusters)
+        Self { dimensions: max_width, ..self.clone() }.shared_information(data, n_clusters)
     }
 
     fn read_coordinates(
@@ -60,7 +59,7 @@ impl ViewAnalysis for TMixture {
             .map_err(|error| ClusterError::Model(format!("kinds of coordinates: {error}")))?;
         let read = |(v, &kind)| projection_of(archive, v, kind);
         let of_views = kinds.iter().enumerate().map(read).collect::<Result<_, _>>()?;
-        Ok(Arc::new(Projections { of_views }))
+        Ok(Arc::new(Projections { of_views, prior: self.priors()[0] }))
     }
 }
 
@@ -91,6 +90,15 @@ impl ViewCoordinates for Projections {
         all
     }
 
+    fn shared_information(
+        &self,
+        data: &MultiView,
+        n_clusters: usize,
+    ) -> Box<dyn SharedInformation> {
+        let observations = vec![observe(data, &self.of_views)];
+        Box::new(LabelInformation { observations, prior: self.prior, n_clusters })
+    }
+
     fn put(&self, archive: &mut Archive) {
         for (v, projection) in self.of_views.iter().enumerate() {
             put_projection(archive, v, projection);
@@ -110,26 +118,23 @@ mod tests {
         let views = views.generate(Seed::new(1)).unwrap().views().to_vec();
         let data = MultiView::from_nan_rows(views).unwrap();
         let settings = TMixture { starts: 2, ..TMixture::default() };
-        let (size, silent) = ((4, settings.dimensions), Silent);
-        let (found, information) =
-            settings.coordinates(&data, size, Seed::new(1), &silent).unwrap();
+        let size = AnalysisSize { n_clusters: 4, max_width: settings.dimensions };
+        let silent = Silent;
+        let found = settings.coordinates(&data, size, Seed::new(1), &silent).unwrap();
         let bytes = |coordinates: &dyn ViewCoordinates| {
             let mut archive = Archive::new("test file", &()).unwrap();
             coordinates.put(&mut archive);
             archive.to_bytes().unwrap()
         };
         let chosen = choose(&settings, &Views::of(&data, &data), 4, Seed::new(1), &silent).unwrap();
-        let of_fit = Projections { of_views: chosen.projections };
+        let prior = settings.priors()[0];
+        let of_fit = Projections { of_views: chosen.projections, prior };
         assert_eq!((bytes(&*found), found.kinds()), (bytes(&of_fit), of_fit.kinds()));
         let archive = Archive::from_bytes("test file", &bytes(&*found)).unwrap();
         let again = settings.read_coordinates(&archive, &found.kinds()).unwrap();
         assert_eq!(format!("{again:?}"), format!("{found:?}"));
         let z = again.of_rows(0, data.matrix(0), &[3, 5]);
         assert_eq!(z.dim(), (2, found.widths()[0]));
-        let (narrow, same) = settings.coordinates(&data, (4, 2), Seed::new(1), &silent).unwrap();
-        let labels: Vec<usize> = (0..90).map(|i| i % 4).collect();
-        assert!(narrow.widths().iter().all(|&width| width <= 3));
-        assert_eq!(same.of(&labels), information.of(&labels));
         for kinds in [json!(["unit", "unit", "unit", "unit", "unit"]), json!(["none"])] {
             assert!(settings.read_coordinates(&archive, &kinds).is_err());
         }
