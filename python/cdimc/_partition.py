@@ -43,8 +43,6 @@ def count(blocks: dict[str, Any], features: list[list[str]], n_buckets: int) -> 
                 "must be the same sample"
             )
     observed, unobserved = observed_names(views)
-    if not observed:
-        raise ValueError("no sample has a value in any view")
     count = Count(len(observed), len(unobserved))
     return (count, *(hashes(blocks, n_buckets) if n_buckets else ()))
 
@@ -58,12 +56,10 @@ def hashes(blocks: dict[str, Any], n_buckets: int) -> tuple[NDArray[np.uint64], 
 
 def _check_columns(view: View, expected: list[str]) -> None:
     features = expected[: view.values.shape[1]] if view.features is None else view.features
-    for j in range(max(len(features), len(expected))):
-        found, known = (f"`{of[j]}`" if j < len(of) else "none" for of in (features, expected))
-        if found != known:
+    for some, others, where in ((expected, features, "elsewhere"), (features, expected, "only here")):
+        if only := [name for name in some if name not in others]:
             raise ValueError(
-                f"{view.name}: column {j + 1} is {found}, elsewhere it is {known}: all partitions of a view must "
-                "have the same columns"
+                f"{view.name}: column `{only[0]}` is {where}: all partitions of a view must have the same columns"
             )
 
 

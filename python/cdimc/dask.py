@@ -169,13 +169,15 @@ class _Partitions:
         Raises
         ------
         ValueError
-            If a partition has no such sample, has other columns, or shares a sample with another partition.
+            If there is no such sample, or a partition has other columns or shares a sample with another partition.
         """
         import dask
 
         counted = self.map(_partition.count, self.features, self._n_buckets if self.ids else 0)
         counts, repeated = dask.compute([part[0] for part in counted], self._repeated(counted, 1) if self.ids else [])
         self._refuse_repeated(repeated)
+        if not any(count.n_samples for count in counts):
+            raise ValueError("no sample has a value in any view")
         if n_unobserved := sum(count.n_unobserved for count in counts):
             warnings.warn(
                 f"{n_unobserved} samples get no cluster, because they have no value in any view",
@@ -224,9 +226,9 @@ class _Partitions:
         tasks = self.map(_partition.select, each=list(zip(n_samples, chosen)), only=some)
         views = [_stacked(tables) for tables in zip(*dask.compute(*tasks))]
         for name, view in zip(self.names, views):
-            if missing_rows(as_views([view])[0].values).all():
+            if (n := np.count_nonzero(~missing_rows(as_views([view])[0].values))) < 2:
                 raise ValueError(
-                    f"{name}: no sample of the {len(rows)} in the search has this view: raise "
+                    f"{name}: {n} of the {len(rows)} samples in the search have this view, at least 2 are needed: raise "
                     "search_samples, or leave it out"
                 )
         return dict(zip(self.names, views))
@@ -238,12 +240,13 @@ class _Partitions:
         import dask
 
         last: _cdimc.Pass | None = None
+        observed = [i for i, n in enumerate(n_samples) if n]
         for n_passes in range(PASSES):
             if report:
                 report("all samples", n_passes, PASSES, last.mean_log_likelihood if last else None)
             # One task for the value that all partitions use.
             shared = dask.delayed(model, traverse=False)
-            tasks = self.map(_partition.pass_over, shared, strict, each=[(n,) for n in n_samples])
+            tasks = self.map(_partition.pass_over, shared, strict, each=[(n,) for n in n_samples], only=observed)
             (total,) = dask.compute(_sum_of(tasks))
             if last is not None and total.settles(last):
                 return model, n_passes + 1

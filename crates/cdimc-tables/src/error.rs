@@ -20,9 +20,9 @@ impl TableError {
         Self { path: path.to_owned(), problem }
     }
 
-    /// Returns whether the table only lacks rows.
+    /// Returns whether the table only lacks rows, or all of them are left out.
     pub fn lacks_rows(&self) -> bool {
-        matches!(self.problem, Problem::NoRows)
+        matches!(self.problem, Problem::NoRows | Problem::AllDropped)
     }
 }
 
@@ -49,6 +49,8 @@ pub(crate) enum Problem {
     ShortHeader { name: String, found: usize, expected: usize },
     #[error("no rows below the header")]
     NoRows,
+    #[error("--drop-samples matches every id")]
+    AllDropped,
     #[error("no column of numbers")]
     NoFeatures,
     #[error("a quote that opens in line {line} or below is never closed")]

@@ -20,8 +20,8 @@ pub use checks::text_among_numbers;
 pub use error::TableError;
 #[cfg(feature = "files")]
 pub use files::{
-    Occurred, ReadOptions, Replicates, SampleNames, ViewSource, Words, decode_for_parent, formats,
-    is_missing_value, read_bytes, read_idx, read_views, read_words,
+    Occurred, PartName, ReadOptions, Replicates, SampleNames, ViewSource, Words, decode_for_parent,
+    formats, is_missing_value, read_bytes, read_idx, read_views, read_words,
 };
 pub use join::{FilledColumn, JoinError, Joined, join, join_new, joined_by_number};
 pub use option_names::{line_of_names, names_in};

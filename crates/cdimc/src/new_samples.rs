@@ -164,7 +164,7 @@ impl NamedModel {
 }
 
 /// Puts the columns of `table` in the model's order, by name. Unknown columns are left out and named in one line.
-fn order_columns(
+pub(crate) fn order_columns(
     table: &mut Table,
     features: &[String],
 ) -> Result<Option<String>, NewSamplesError> {

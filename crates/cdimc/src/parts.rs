@@ -7,6 +7,7 @@ mod error;
 
 pub use self::error::PartsError;
 use crate::NamedModel;
+use crate::new_samples::order_columns;
 use crate::tables::{Joined, Table};
 use cdimc_core::{ClusterError, Observer};
 use cdimc_data::{Matrix, Seed};
@@ -38,8 +39,8 @@ pub trait Parts {
 pub struct PartIndex {
     /// Number of samples with a value in some view, per part.
     pub n_samples: Vec<usize>,
-    /// Views in order of first appearance.
-    views: Vec<String>,
+    /// Views in order of first appearance, with their columns.
+    views: Vec<(String, Vec<String>)>,
     /// Whether single missing cells are an error instead of being filled in.
     strict: bool,
 }
@@ -49,37 +50,35 @@ impl PartIndex {
     /// subsample.
     ///
     /// # Errors
-    /// If a part cannot be read, is empty, has other columns than another part, or shares a sample with it.
+    /// If a part cannot be read, has other columns than another part, or shares a sample with it, or if no sample has a
+    /// value.
     pub fn of(
         parts: &dyn Parts,
         strict: bool,
         observer: &dyn Observer,
     ) -> Result<Self, PartsError> {
-        let mut columns: HashMap<String, (String, Vec<String>)> = HashMap::new();
-        let (mut views, mut seen, mut n_samples) = (Vec::new(), Seen::default(), Vec::new());
+        let mut views: Vec<(String, Vec<String>)> = Vec::new();
+        let mut files: Vec<String> = Vec::new();
+        let (mut seen, mut n_samples) = (Seen::default(), Vec::new());
         for part in 0..parts.n_parts() {
             observer.step("parts", part, parts.n_parts(), None)?;
             let tables = parts.tables(part)?;
             for table in &tables {
-                let file = file(table);
-                match columns.get(&table.name) {
-                    Some((first, expected)) => {
-                        check_columns(&file, &table.features, first, expected)?;
-                    }
+                match views.iter().position(|(name, _)| *name == table.name) {
+                    Some(view) => check_columns(table, &files[view], &views[view].1)?,
                     None => {
-                        views.push(table.name.clone());
-                        columns.insert(table.name.clone(), (file, table.features.clone()));
+                        views.push((table.name.clone(), table.features.clone()));
+                        files.push(file(table));
                     }
                 }
             }
-            let n_observed = observed_ids(&tables)?.len();
-            if n_observed == 0 {
-                return Err(PartsError::Empty(first_file(&tables)));
-            }
-            n_samples.push(n_observed);
+            n_samples.push(observed_ids(&tables)?.len());
             seen.add(ids(&tables)?.into_iter().map(|(id, _)| id));
         }
         seen.refuse_repeated(parts)?;
+        if n_samples.iter().all(|&n| n == 0) {
+            return Err(PartsError::Empty(files.first().cloned().unwrap_or_default()));
+        }
         Ok(Self { n_samples, views, strict })
     }
 
@@ -106,18 +105,20 @@ impl PartIndex {
             check_count(first_file(&tables), ids.len(), n)?;
             let chosen: HashSet<&str> = drawn[of_part].iter().map(|&i| ids[i - first]).collect();
             for table in &tables {
-                let view = self.views.iter().position(|name| *name == table.name);
-                if let (Some(view), Some(rows)) = (view, rows_of(table, &chosen)) {
+                let view = self.views.iter().position(|(name, _)| *name == table.name);
+                if let (Some(view), Some(mut rows)) = (view, rows_of(table, &chosen)) {
+                    order_columns(&mut rows, &self.views[view].1).map_err(Box::from)?;
                     found[view].push(rows);
                 }
             }
             first += n;
         }
-        let of_view = |(view, tables): (&String, Vec<Table>)| match stacked(tables) {
-            Some(table) if (0..table.values.nrows()).any(|i| !table.values.is_missing(i)) => {
-                Ok(table)
-            }
-            _ => Err(PartsError::Unseen { view: view.clone(), n_drawn: drawn.len() }),
+        let of_view = |((view, _), tables): (&(String, _), Vec<Table>)| {
+            let table = stacked(tables);
+            let values = table.as_ref().map(|table| &table.values);
+            let n = values.map_or(0, |v| (0..v.nrows()).filter(|&i| !v.is_missing(i)).count());
+            let unseen = || PartsError::Unseen { view: view.clone(), n, n_drawn: drawn.len() };
+            table.filter(|_| n > 1).ok_or_else(unseen)
         };
         self.views.iter().zip(found).map(of_view).collect()
     }
@@ -137,7 +138,7 @@ impl PartIndex {
         for _ in 0..PASSES {
             let model = refined.as_ref().unwrap_or(model);
             let mut passes = Vec::with_capacity(parts.n_parts());
-            for (part, &n) in self.n_samples.iter().enumerate() {
+            for (part, &n) in self.n_samples.iter().enumerate().filter(|(_, n)| **n > 0) {
                 let loss = last.as_ref().map(Pass::mean_log_likelihood);
                 observer.step("all samples", part, parts.n_parts(), loss)?;
                 let tables = parts.tables(part)?;
@@ -243,7 +244,7 @@ fn observed_ids(tables: &[Table]) -> Result<Vec<&str>, PartsError> {
 }
 
 /// Returns the samples in joined order, each with whether it has a value in some view.
-fn ids(tables: &[Table]) -> Result<Vec<(&str, bool)>, PartsError> {
+pub(crate) fn ids(tables: &[Table]) -> Result<Vec<(&str, bool)>, PartsError> {
     let (mut found, mut place_of) = (Vec::new(), HashMap::new());
     for table in tables {
         let ids = table.ids.as_ref().ok_or_else(|| PartsError::NoIds(file(table)))?;
@@ -289,23 +290,20 @@ fn stacked(tables: Vec<Table>) -> Option<Table> {
     Some(Table { ids, labels, values, ..first })
 }
 
-fn check_columns(
-    file: &str,
-    features: &[String],
-    first: &str,
-    expected: &[String],
-) -> Result<(), PartsError> {
-    let n = features.len().max(expected.len());
-    let Some(column) = (0..n).find(|&j| features.get(j) != expected.get(j)) else { return Ok(()) };
-    let name =
-        |names: &[String]| names.get(column).map_or("none".to_owned(), |name| format!("`{name}`"));
-    Err(PartsError::Columns {
-        file: file.to_owned(),
-        first: first.to_owned(),
-        column: column + 1,
-        found: name(features),
-        expected: name(expected),
-    })
+/// Checks that a table has the columns of the first table of its view, in any order.
+fn check_columns(table: &Table, first: &str, expected: &[String]) -> Result<(), PartsError> {
+    if table.features == expected {
+        return Ok(());
+    }
+    let lacks = |names: &[String], name: &String| !names.contains(name);
+    let only_here = table.features.iter().find(|name| lacks(expected, name));
+    let only_there = expected.iter().find(|name| lacks(&table.features, name));
+    let (column, with, without) = match (only_there, only_here) {
+        (Some(column), _) => (column, first.to_owned(), file(table)),
+        (None, Some(column)) => (column, file(table), first.to_owned()),
+        (None, None) => return Ok(()),
+    };
+    Err(PartsError::Columns { column: column.clone(), with, without })
 }
 
 fn check_count(file: String, found: usize, expected: usize) -> Result<(), PartsError> {
@@ -375,7 +373,7 @@ mod tests {
         use cdimc_core::Clusterer;
         let observer = Silent;
         let index = PartIndex::of(parts, false, &observer).unwrap();
-        assert_eq!(index.n_samples, [300; 3]);
+        assert_eq!(index.n_samples[..3], [300; 3]);
         let searched = index.to_search(parts, &method(), Seed::new(3), &observer).unwrap();
         let searched = training_set(searched, false).unwrap();
         assert_eq!(searched.data.n_samples(), 300);
@@ -418,6 +416,26 @@ mod tests {
     }
 
     #[test]
+    fn columns_may_have_another_order_and_parts_may_have_no_value() {
+        let mut other = parts();
+        let table = &mut other.0[1][1];
+        let reversed: Vec<usize> = (0..table.features.len()).rev().collect();
+        table.values = table.values.select_columns(&reversed);
+        table.features.reverse();
+        let bytes = |parts: &InMemory| fitted(parts).0.to_bytes().unwrap();
+        assert_eq!(bytes(&other), bytes(&parts()));
+
+        let mut gaps = other.0[0].clone();
+        for (i, table) in gaps.iter_mut().enumerate() {
+            table.values.dense_mut().fill(f64::NAN);
+            table.ids.iter_mut().flatten().for_each(|id| id.insert(0, 'x'));
+            table.path = format!("view{i}-3.csv").into();
+        }
+        other.0.extend([Vec::new(), gaps]);
+        assert_eq!(bytes(&other), bytes(&parts()));
+    }
+
+    #[test]
     fn bad_parts_are_named() {
         let changed = |change: fn(&mut [Vec<Table>])| {
             let mut parts = parts();
@@ -439,17 +457,18 @@ mod tests {
         assert!(unmeasured.contains("id `s12` is in view0-0.csv and again in view1-2.csv"));
         assert_eq!(
             error(|parts| parts[1][1].features[3] = "x".into()),
-            "view1-1.csv: column 4 is `x`, in view1-0.csv it is `3`: all parts of a view must have the same columns"
+            "column `3` is in view1-0.csv and not in view1-1.csv: all parts of a view must have the same columns"
         );
-        let empty =
-            error(|parts| parts[1].iter_mut().for_each(|t| t.values.dense_mut().fill(f64::NAN)));
-        assert_eq!(empty, "view0-1.csv: no sample of this part has a value in any view");
+        let empty = error(|parts| {
+            parts.iter_mut().flatten().for_each(|table| table.values.dense_mut().fill(f64::NAN));
+        });
+        assert_eq!(empty, "view0-0.csv and all other parts: no sample has a value in any view");
         let nameless = error(|parts| parts[1][0].ids = None);
         assert!(nameless.ends_with("need ids: name the column with --id"));
         let rare = changed(|parts| {
             for tables in parts {
                 let mut extra = Table { name: "rare".to_owned(), ..tables[0].clone() };
-                extra.values.dense_mut().fill(f64::NAN);
+                extra.values.dense_mut().slice_mut(ndarray::s![1.., ..]).fill(f64::NAN);
                 tables.push(extra);
             }
         });
@@ -459,7 +478,8 @@ mod tests {
         };
         assert_eq!(
             search(&rare, &rare),
-            "rare: none of the 300 samples in the search has this view: raise search-samples, or leave it out"
+            "rare: 1 of the 300 samples in the search have this view, at least 2 are needed: raise search-samples, or leave \
+             it out"
         );
         let shorter = changed(|parts| parts[2].truncate(1));
         assert_eq!(

@@ -113,7 +113,7 @@ fn read_answer(
         Ok(found) => found,
         Err(problem) => return Ok(Err(problem)),
     };
-    occurred.iter().for_each(|text| options.occurred.add(text));
+    occurred.iter().for_each(|text| _ = options.occurred.add(text));
     let budget = Budget::of_file(0, Some(limit.saturating_mul(2)));
     let mut tables = Vec::with_capacity(headers.len());
     for TableHeader { name, ids, labels, features, left_out, shape, n_entries } in headers {

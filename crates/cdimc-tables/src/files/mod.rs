@@ -25,7 +25,7 @@ pub use idx::read_idx;
 pub use isolated::serve as decode_for_parent;
 pub use options::{Occurred, ReadOptions, Replicates};
 pub use samples::SampleNames;
-pub use source::ViewSource;
+pub use source::{PartName, ViewSource};
 pub use text::{Words, read_words};
 
 use crate::error::{Flaw, Problem, TableError, ensure, listed};
@@ -92,9 +92,7 @@ fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Ve
         }
         _ => decode(reader, opened.bytes(options.max_bytes)?, source, stored)?,
     };
-    for warning in warnings {
-        tracing::warn!("{}: {warning}", source.path.display());
-    }
+    warnings.iter().for_each(|warning| options.warn(source, warning));
     if let Some(name) = &source.name {
         ensure!(
             tables.len() < 2,
@@ -135,7 +133,8 @@ fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Ve
         if options.replicates == Replicates::Refuse {
             check_ids_once(table.ids.as_deref().unwrap_or_default(), |row| row as u64 + 1)?;
         } else {
-            samples::merge_features(table, options.replicates);
+            let warning = samples::merge_features(table, options.replicates);
+            warning.iter().for_each(|warning| options.warn(source, warning));
         }
         check_features_once(table, if options.transposed { "rows" } else { "features" })?;
     }

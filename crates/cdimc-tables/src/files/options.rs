@@ -1,6 +1,7 @@
 //! Options for reading a file.
 
 use crate::error::Problem;
+use crate::files::ViewSource;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -69,19 +70,20 @@ pub struct ReadOptions {
     /// Collects the `missing_values` that occur in files.
     #[serde(skip)]
     pub occurred: Occurred,
+    /// Warnings that were logged; the files of a view in parts, which are read many times, do not repeat them.
+    #[serde(skip)]
+    pub warned: Occurred,
 }
 
-/// Option values that occurred in files, shared by all clones.
+/// Texts that occurred, such as option values in files, shared by all clones.
 #[derive(Debug, Clone, Default)]
 pub struct Occurred(Arc<Mutex<HashSet<String>>>);
 
 impl Occurred {
-    /// Records that `text` occurred.
-    pub fn add(&self, text: &str) {
+    /// Records that `text` occurred; returns whether it is new.
+    pub fn add(&self, text: &str) -> bool {
         let mut texts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if !texts.contains(text) {
-            texts.insert(text.to_owned());
-        }
+        !texts.contains(text) && texts.insert(text.to_owned())
     }
 
     /// Returns whether `text` occurred.
@@ -94,7 +96,15 @@ impl ReadOptions {
     /// Returns whether `is_meant` holds for a value that means "not measured", and records that value.
     pub(super) fn finds(&self, is_meant: impl Fn(&str) -> bool) -> bool {
         let found = self.missing_values.iter().find(|missing| is_meant(missing));
-        found.inspect(|missing| self.occurred.add(missing)).is_some()
+        found.inspect(|missing| _ = self.occurred.add(missing)).is_some()
+    }
+
+    /// Logs a warning about a file of `source`, once per view.
+    pub(super) fn warn(&self, source: &ViewSource, warning: &str) {
+        let file = source.path.display().to_string();
+        if self.warned.add(&format!("{}: {warning}", source.name.as_ref().unwrap_or(&file))) {
+            tracing::warn!("{file}: {warning}");
+        }
     }
 
     /// Returns whether this column is clustered on.

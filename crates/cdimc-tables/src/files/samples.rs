@@ -115,7 +115,7 @@ impl SampleNames {
             return Ok(());
         };
         let kept: Vec<usize> = (0..ids.len()).filter(|&row| !self.drops(&ids[row])).collect();
-        ensure!(!kept.is_empty(), "--drop-samples matches every id");
+        ensure!(!kept.is_empty(), else Problem::AllDropped);
         table.values = table.values.select_rows(&kept);
         let of_kept = |names: &Vec<String>| kept.iter().map(|&row| names[row].clone()).collect();
         table.ids = table.ids.as_ref().map(of_kept);
@@ -183,23 +183,21 @@ impl SampleNames {
     }
 }
 
-pub(crate) fn merge_features(table: &mut Table, replicates: Replicates) {
+/// Leaves one feature of each name; returns a warning if there were more.
+pub(crate) fn merge_features(table: &mut Table, replicates: Replicates) -> Option<String> {
     let mut by_name = places_by_name(&table.features);
     let n_more = table.features.len() - by_name.len();
     if n_more == 0 {
-        return;
+        return None;
     }
     let mut which = "the mean";
     if replicates == Replicates::First {
         which = "the first feature";
         by_name.iter_mut().for_each(|(_, places)| places.truncate(1));
     }
-    tracing::warn!(
-        "{}: {which} counts for each name: {n_more} features have the name of an earlier one",
-        table.path.display()
-    );
     table.values = merged(&table.values.transposed(), &by_name).transposed();
     table.features = by_name.iter().map(|(name, _)| (*name).to_owned()).collect();
+    Some(format!("{which} counts for each name: {n_more} features have the name of an earlier one"))
 }
 
 fn regex(pattern: &str) -> Result<Regex, String> {

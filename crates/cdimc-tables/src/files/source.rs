@@ -2,6 +2,7 @@
 
 use crate::error::Problem;
 use crate::files::tenx;
+use std::cmp::Ordering;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -60,33 +61,78 @@ impl ViewSource {
     }
 
     /// Returns the files of a view whose file name contains `*`, with the text that `*` matches, in ascending order.
-    /// Returns `None` for a view in one file.
+    /// Hidden files are left out. Returns `None` for a view in one file.
     ///
     /// # Errors
-    /// If their folder cannot be read, or the name of a part is not UTF-8.
-    pub fn parts(&self) -> io::Result<Option<Vec<(String, Self)>>> {
-        let name = self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let Some((begin, end)) = name.split_once('*').filter(|_| !self.path.exists()) else {
+    /// If there is another `*`, their folder cannot be read, or the name of a part is not UTF-8.
+    pub fn parts(&self) -> io::Result<Option<Vec<(PartName, Self)>>> {
+        let shown = self.path.to_string_lossy();
+        if !shown.contains('*') || self.path.exists() {
             return Ok(None);
-        };
+        }
+        let name = self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let parts = name.split_once('*').filter(|_| shown.matches('*').count() == 1);
+        let (begin, end) = parts.ok_or_else(|| {
+            io::Error::other(
+                "only one `*` is allowed, in the name of the file; it stands for the part",
+            )
+        })?;
         let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let mut parts = Vec::new();
         for entry in std::fs::read_dir(folder.unwrap_or(Path::new(".")))? {
             let file = entry?.file_name();
             let shown = file.to_string_lossy();
             let rest = shown.strip_prefix(begin);
-            if let Some(part) = rest.and_then(|rest| rest.strip_suffix(end)) {
+            let is_hidden = begin.is_empty() && shown.starts_with('.');
+            if let Some(part) = rest.and_then(|rest| rest.strip_suffix(end)).filter(|_| !is_hidden)
+            {
                 // Skipping it would lose its samples.
                 if file.to_str().is_none() {
                     let reason = format!("the name of `{shown}` is not UTF-8: rename the file");
                     return Err(io::Error::other(reason));
                 }
                 let path = self.path.with_file_name(&file);
-                parts.push((part.to_owned(), Self { path, ..self.clone() }));
+                parts.push((PartName(part.to_owned()), Self { path, ..self.clone() }));
             }
         }
         parts.sort_by(|a, b| a.0.cmp(&b.0));
         Ok(Some(parts))
+    }
+}
+
+/// Name of a part. Numbers in names are ordered by value, as in Dask: `part.9` is before `part.10`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartName(pub String);
+
+impl PartName {
+    /// Returns the numbers in the name without leading zeros, each with the text before it and the number of digits.
+    fn numbers(&self) -> Vec<(&str, usize, &str)> {
+        let (mut rest, mut found) = (self.0.as_str(), Vec::new());
+        while !rest.is_empty() {
+            let (text, after) = rest.split_at(rest.find(is_digit).unwrap_or(rest.len()));
+            let (number, after) =
+                after.split_at(after.find(|c| !is_digit(c)).unwrap_or(after.len()));
+            let digits = number.trim_start_matches('0');
+            found.push((text, digits.len(), digits));
+            rest = after;
+        }
+        found
+    }
+}
+
+fn is_digit(c: char) -> bool {
+    c.is_ascii_digit()
+}
+
+impl Ord for PartName {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.numbers().cmp(&other.numbers()).then_with(|| self.0.cmp(&other.0))
+    }
+}
+
+impl PartialOrd for PartName {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 
@@ -148,9 +194,19 @@ mod tests {
     }
 
     #[test]
+    fn parts_are_ordered_by_the_numbers_in_their_names() {
+        let mut names = ["10", "9", "a2", "a10b1", "a10b", "09", "a", "123456789012345678901", "b"]
+            .map(|name| PartName(name.to_owned()));
+        names.sort();
+        let names = names.map(|name| name.0);
+        let expected = ["09", "9", "10", "123456789012345678901", "a", "a2", "a10b", "a10b1", "b"];
+        assert_eq!(names, expected);
+    }
+
+    #[test]
     fn a_star_matches_the_parts_of_a_view() {
         let folder = tempfile::tempdir().unwrap();
-        for name in ["rna-b.csv", "rna-a.csv", "rna-a.npy", "protein-a.csv"] {
+        for name in ["rna-b.csv", "rna-a.csv", "rna-a.npy", "protein-a.csv", ".x.npy"] {
             std::fs::write(folder.path().join(name), "").unwrap();
         }
         let source = |file: &str| ViewSource {
@@ -159,13 +215,19 @@ mod tests {
             member: None,
         };
         let parts = source("rna-*.csv").parts().unwrap().unwrap();
-        let expected = ["a", "b"].map(|p| (p.to_owned(), source(&format!("rna-{p}.csv"))));
+        let expected =
+            ["a", "b"].map(|p| (PartName(p.to_owned()), source(&format!("rna-{p}.csv"))));
         assert_eq!(parts, expected);
         assert_eq!(source("rna-a.csv").parts().unwrap(), None);
         // An existing path is taken as is.
         std::fs::write(folder.path().join("rna-*.csv"), "").unwrap();
         assert_eq!(source("rna-*.csv").parts().unwrap(), None);
         assert!(source("no/*.csv").parts().is_err());
+        assert_eq!(source("*.npy").parts().unwrap().unwrap().len(), 1);
+        for name in ["*/a.csv", "rna-*-*.csv"] {
+            let message = source(name).parts().unwrap_err().to_string();
+            assert!(message.starts_with("only one `*` is allowed"), "{message}");
+        }
         #[cfg(target_os = "linux")]
         {
             use std::os::unix::ffi::OsStrExt;

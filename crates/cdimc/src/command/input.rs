@@ -2,8 +2,8 @@
 
 use crate::clinical::ClinicalTable;
 use crate::tables::{
-    Joined, Occurred, ReadOptions, Replicates, SampleNames, Table, ViewSource, is_missing_value,
-    joined_by_number, names_in, read_views, read_words,
+    Joined, Occurred, ReadOptions, Replicates, SampleNames, Table, TableError, ViewSource,
+    is_missing_value, joined_by_number, names_in, read_views, read_words,
 };
 use crate::{NamedModel, training_set};
 use anyhow::bail;
@@ -11,6 +11,7 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 #[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
 #[command(next_help_heading = "Tables")]
@@ -74,10 +75,10 @@ pub(crate) struct Input {
     #[arg(skip)]
     #[serde(skip)]
     pub(crate) occurred: Occurred,
-    /// Whether these are the files of one part: a view without samples in it may have a file without rows.
+    /// All views, if `views` are the files of one part: it may lack a view, and a view's file may lack rows.
     #[arg(skip)]
     #[serde(skip)]
-    pub(crate) is_part: bool,
+    pub(crate) views_of_parts: Option<Arc<[ViewSource]>>,
 }
 
 /// An option and the name of a column.
@@ -107,6 +108,7 @@ impl Input {
             max_bytes: self.max_bytes,
             decoder: super::STARTED.get().map(|started| started.program.clone()),
             occurred: Occurred::default(),
+            warned: self.occurred.clone(),
         };
         let mut tables = Vec::new();
         for file in &self.transposed {
@@ -131,7 +133,7 @@ impl Input {
             let options = ReadOptions { id, transposed, skip_lines, ..options.clone() };
             let options = self.with_missing_values(source, options);
             match read_views(source, &options) {
-                Err(error) if self.is_part && error.lacks_rows() => {}
+                Err(error) if self.may_lack(&error) => {}
                 found => tables.extend(found?),
             }
             self.note_occurred(source, &options);
@@ -139,11 +141,22 @@ impl Input {
         let names = self.sample_names()?;
         let all = || tables.iter().flat_map(|table| table.ids.iter().flatten());
         let dropping = self.drop_samples.iter().filter(|_| all().any(|id| names.drops(id)));
-        dropping.for_each(|pattern| self.occurred.add(pattern));
+        dropping.for_each(|pattern| _ = self.occurred.add(pattern));
         let matches_none = names.match_nothing(all().map(String::as_str));
         let unmatched = all().next().filter(|_| matches_none).cloned();
-        tables.iter_mut().try_for_each(|table| names.rename(table))?;
-        Ok((tables, unmatched))
+        let mut renamed = Vec::with_capacity(tables.len());
+        for mut table in tables {
+            match names.rename(&mut table) {
+                Err(error) if self.may_lack(&error) => {}
+                found => renamed.push(found.map(|()| table)?),
+            }
+        }
+        Ok((renamed, unmatched))
+    }
+
+    /// Returns whether a file may be left out, because it has no rows in this part.
+    fn may_lack(&self, error: &TableError) -> bool {
+        self.views_of_parts.is_some() && error.lacks_rows()
     }
 
     /// Refuses an `--id-pattern` that matched no id; `unmatched` is the first id.
@@ -279,9 +292,10 @@ impl Input {
         id.split_once('=').is_none_or(|(file, _)| !self.has_view(file))
     }
 
-    /// Returns whether a view is read from this file.
+    /// Returns whether a view is read from this file, in this part or another one.
     fn has_view(&self, file: &str) -> bool {
-        self.views.iter().any(|view| is_named(view, file))
+        let of_parts = self.views_of_parts.iter().flat_map(|views| views.iter());
+        self.views.iter().chain(of_parts).any(|view| is_named(view, file))
     }
 
     /// Removes and returns the `--id` column of a table that is not a view. For the views it would be a column with an

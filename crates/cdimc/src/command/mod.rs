@@ -104,14 +104,16 @@ enum Command {
     Decode,
 }
 
-/// The run was interrupted; `--resume` continues it.
+/// The run was interrupted.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "interrupted: go on with `cdimc cluster --resume {folder}`{}",
+    "interrupted{}{}",
+    folder.as_ref().map_or(String::new(), |folder| format!(": go on with `cdimc cluster --resume {folder}`")),
     if *waits { "; the earlier result stays there until then" } else { "" }
 )]
 pub(crate) struct Interrupted {
-    pub(crate) folder: String,
+    /// Folder that `--resume` continues; `None` if nothing was done yet.
+    pub(crate) folder: Option<String>,
     /// Whether an earlier result stays at the target until this run is complete.
     pub(crate) waits: bool,
     /// Number of the signal.

@@ -1,18 +1,20 @@
 //! Samples in several files per view, because memory cannot hold all of them: `--view rna='rna/*.parquet'`.
 
 use super::input::Input;
-use crate::parts::Parts;
-use crate::tables::{Joined, Table};
-use anyhow::{Context, bail};
+use super::output::samples_csv;
+use crate::NamedModel;
+use crate::core::Clustering;
+use crate::parts::{Parts, Seen, ids};
+use crate::sample_table::SampleTable;
+use crate::tables::{Joined, Table, join_new};
+use anyhow::{Context, bail, ensure};
+use ndarray::Array2;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashSet};
 use std::error::Error;
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
-
-/// Largest number of warnings that are shown.
-const WARNINGS: usize = 3;
 
 /// The files of every part, read one part at a time.
 pub(crate) struct InputParts {
@@ -35,7 +37,7 @@ impl InputParts {
         let mut whole = None;
         for view in &input.views {
             let shown = view.path.display();
-            match view.parts().with_context(|| format!("{shown}: cannot read its folder"))? {
+            match view.parts().with_context(|| format!("{shown}: cannot list its parts"))? {
                 None => whole = Some(view),
                 Some(_) if view.name.is_none() => bail!("{shown}: name the view: NAME={shown}"),
                 Some(files) if files.is_empty() => bail!("{shown}: no such file"),
@@ -53,7 +55,10 @@ impl InputParts {
                 view.path.display()
             ),
             None => {
-                let of_part = |views| Input { views, is_part: true, ..input.clone() };
+                let all = Some(input.views.as_slice().into());
+                let without_views =
+                    Input { views: Vec::new(), views_of_parts: all, ..input.clone() };
+                let of_part = |views| Input { views, ..without_views.clone() };
                 let parts: Vec<Input> = views_of.into_values().map(of_part).collect();
                 let files = parts.iter().flat_map(Input::files);
                 let stamps = files.map(|file| stamp(&file).map(|stamp| (file, stamp)));
@@ -66,17 +71,70 @@ impl InputParts {
 }
 
 impl InputParts {
-    /// Returns a CSV of all samples piece by piece, from the CSV of every part.
-    pub(crate) fn csv<'a>(
+    /// Returns `labels.csv` of all samples, part by part; without a model all samples are in one cluster. With `seen`, a
+    /// sample in two parts is an error. `count` gets the clusters of every part.
+    pub(crate) fn labels<'a>(
         &'a self,
-        mut of_part: impl FnMut(usize, Vec<Table>) -> anyhow::Result<Vec<u8>> + 'a,
+        model: Option<&'a NamedModel>,
+        missing: &'a mut MissingViews,
+        mut seen: Option<Seen>,
+        mut count: impl FnMut(&Clustering) + 'a,
     ) -> impl Iterator<Item = anyhow::Result<Vec<u8>>> + 'a {
-        (0..self.parts.len()).map(move |part| {
-            let tables = self.tables(part).map_err(anyhow::Error::from_boxed)?;
-            let mut csv = of_part(part, tables)?;
-            if let (1.., Some(header)) = (part, csv.iter().position(|&byte| byte == b'\n')) {
+        let mut has_header = false;
+        self.parts.iter().enumerate().map(move |(part, input)| {
+            let mut tables = self.tables(part).map_err(anyhow::Error::from_boxed)?;
+            let (samples, is_last) = (ids(&tables)?, part + 1 == self.parts.len());
+            if let Some(seen) = &mut seen {
+                seen.add(samples.iter().map(|(id, _)| *id));
+                if is_last {
+                    seen.refuse_repeated(self)?;
+                }
+            }
+            if tables.is_empty() {
+                let file =
+                    input.files().first().map_or_else(String::new, |f| f.display().to_string());
+                ensure!(has_header || !is_last, "{file}: no part has rows");
+                missing.warn(&format!("{file}: no view has rows in this part"));
+                return Ok(Vec::new());
+            }
+            let unobserved: Option<Vec<String>> = if samples.iter().any(|(_, has_value)| *has_value)
+            {
+                None
+            } else {
+                Some(samples.iter().map(|(id, _)| (*id).to_owned()).collect())
+            };
+            if unobserved.is_some() {
+                // Any row gives the columns of the result.
+                let ids = Some(vec![String::new()]);
+                let values = Array2::zeros((1, tables[0].features.len())).into();
+                tables = vec![Table { ids, values, labels: None, ..tables.swap_remove(0) }];
+            }
+            let (found, mut joined) = match model {
+                Some(model) => {
+                    let (joined, which) = model.join(tables, input.strict)?;
+                    (model.predict(&joined, &which)?, joined)
+                }
+                None => {
+                    let means: Vec<Vec<f64>> =
+                        tables.iter().map(|table| vec![0.0; table.features.len()]).collect();
+                    let means: Vec<&[f64]> = means.iter().map(Vec::as_slice).collect();
+                    let joined = join_new(tables, input.strict, &means)?;
+                    (Clustering::from_labels(vec![0; joined.ids.len()]), joined)
+                }
+            };
+            let columns = SampleTable::new(&found, &joined);
+            if let Some(unobserved) = unobserved {
+                joined = Joined { ids: Vec::new(), unobserved, warnings: Vec::new(), ..joined };
+            }
+            missing.add(&joined);
+            if !joined.ids.is_empty() {
+                count(&found);
+            }
+            let mut csv = samples_csv(&columns, &joined)?;
+            if let (true, Some(header)) = (has_header, csv.iter().position(|&byte| byte == b'\n')) {
                 csv.drain(..=header);
             }
+            has_header = true;
             Ok(csv)
         })
     }
@@ -96,10 +154,8 @@ impl Parts for InputParts {
                 }
             }
             let (tables, unmatched) = input.read_tables()?;
-            if let ([], Some(file)) = (&tables[..], input.files().first()) {
-                bail!("{}: no view has rows in this part", file.display());
-            }
-            self.is_matched.set(self.is_matched.get() || unmatched.is_none());
+            let is_matched = unmatched.is_none() && !tables.is_empty();
+            self.is_matched.set(self.is_matched.get() || is_matched);
             if part + 1 == self.parts.len() && !self.is_matched.get() {
                 input.refuse_pattern(unmatched)?;
             }
@@ -127,22 +183,28 @@ pub(crate) struct MissingViews {
     cells: usize,
     /// Samples without a value in any view.
     pub(crate) unobserved: Vec<String>,
-    warnings: Vec<String>,
+    /// The first warning of every kind, with the number of further ones.
+    warnings: BTreeMap<String, (String, usize)>,
 }
 
 impl MissingViews {
     pub(crate) fn add(&mut self, joined: &Joined) {
         self.cells += joined.filled.iter().map(|column| column.n_cells).sum::<usize>();
         self.unobserved.extend(joined.unobserved.iter().cloned());
-        self.warnings.extend(joined.warnings.iter().cloned());
+        joined.warnings.iter().for_each(|warning| self.warn(warning));
+    }
+
+    fn warn(&mut self, warning: &str) {
+        let found = self.warnings.entry(kind(warning)).and_modify(|(_, n_more)| *n_more += 1);
+        found.or_insert_with(|| (warning.to_owned(), 0));
     }
 
     pub(crate) fn report(&self) {
-        for warning in self.warnings.iter().take(WARNINGS) {
-            tracing::warn!("{warning}");
-        }
-        if let Some(more @ 1..) = self.warnings.len().checked_sub(WARNINGS) {
-            tracing::warn!("{more} more warnings about other parts are not shown");
+        for (warning, n_more) in self.warnings.values() {
+            match n_more {
+                0 => tracing::warn!("{warning}"),
+                _ => tracing::warn!("{warning} (and {n_more} more warnings of this kind)"),
+            }
         }
         if let n @ 1.. = self.cells {
             tracing::warn!("{n} single missing cells were filled with the column's mean");
@@ -151,4 +213,13 @@ impl MissingViews {
             tracing::warn!("{n} samples get no cluster, because they have no value in any view");
         }
     }
+}
+
+/// Returns what all warnings of one kind have in common: the words before the first name in quotes, without numbers and
+/// without the file. A view keeps its name.
+fn kind(warning: &str) -> String {
+    let (about, what) = warning.split_once(": ").unwrap_or(("", warning));
+    let words = what.split('`').next().unwrap_or_default();
+    let words: String = words.chars().filter(|c| !c.is_ascii_digit()).collect();
+    if about.starts_with("view ") { format!("{about}: {words}") } else { words }
 }

@@ -3,9 +3,9 @@
 use super::input::Input;
 use super::output::{OutputFile, samples_csv};
 use super::parts::{InputParts, MissingViews};
-use crate::parts::{Parts, Seen};
+use crate::core::Clustering;
+use crate::parts::Seen;
 use crate::sample_table::SampleTable;
-use crate::tables::Joined;
 use crate::{NamedModel, note};
 use clap::Args;
 use std::collections::HashSet;
@@ -39,19 +39,14 @@ impl Predict {
         match InputParts::of(&self.input)? {
             None => {
                 let (joined, which) = self.input.read_for(&model)?;
-                output.finish(&counts.csv(&model, &joined, &which)?)?;
+                let found = model.predict(&joined, &which)?;
+                counts.add(&found);
+                output.finish(&samples_csv(&SampleTable::new(&found, &joined), &joined)?)?;
             }
             Some(parts) => {
-                let mut seen = Seen::default();
-                output.finish_pieces(parts.csv(|part, tables| {
-                    let (joined, which) = model.join(tables, self.input.strict)?;
-                    missing.add(&joined);
-                    seen.add(joined.ids.iter().chain(&joined.unobserved).map(String::as_str));
-                    if part + 1 == parts.n_parts() {
-                        seen.refuse_repeated(&parts)?;
-                    }
-                    counts.csv(&model, &joined, &which)
-                }))?;
+                let seen = Some(Seen::default());
+                let count = |found: &Clustering| counts.add(found);
+                output.finish_pieces(parts.labels(Some(&model), &mut missing, seen, count))?;
             }
         }
         missing.report();
@@ -89,17 +84,9 @@ struct Counts {
 }
 
 impl Counts {
-    /// Returns `labels.csv` of these samples and counts them.
-    fn csv(
-        &mut self,
-        model: &NamedModel,
-        joined: &Joined,
-        which: &[usize],
-    ) -> anyhow::Result<Vec<u8>> {
-        let found = model.predict(joined, which)?;
+    fn add(&mut self, found: &Clustering) {
         self.samples += found.labels.len();
         self.clusters.extend(&found.labels);
         self.unusual += found.unusual.iter().flatten().filter(|&&unusual| unusual).count();
-        samples_csv(&SampleTable::new(&found, joined), joined)
     }
 }

@@ -16,32 +16,31 @@ pub enum PartsError {
     /// A file without ids, whose samples cannot be distinguished from samples of other parts.
     #[error("{0}: parts of the samples need ids: name the column with --id")]
     NoIds(String),
-    /// A file of a part without samples.
-    #[error("{0}: no sample of this part has a value in any view")]
+    /// No part has a sample with a value; the first file.
+    #[error("{0} and all other parts: no sample has a value in any view")]
     Empty(String),
     /// A view with other columns than in an earlier part.
     #[error(
-        "{file}: column {column} is {found}, in {first} it is {expected}: all parts of a view must have the same columns"
+        "column `{column}` is in {with} and not in {without}: all parts of a view must have the same columns"
     )]
     Columns {
-        /// The file.
-        file: String,
-        /// The earlier file.
-        first: String,
-        /// Its number, from 1.
-        column: usize,
-        /// Its quoted name, or a note that it has none.
-        found: String,
-        /// The name in the earlier part.
-        expected: String,
+        /// The column.
+        column: String,
+        /// The file with the column.
+        with: String,
+        /// The file without it.
+        without: String,
     },
-    /// No drawn sample has the view.
+    /// Too few drawn samples have the view.
     #[error(
-        "{view}: none of the {n_drawn} samples in the search has this view: raise search-samples, or leave it out"
+        "{view}: {n} of the {n_drawn} samples in the search have this view, at least 2 are needed: raise search-samples, or \
+         leave it out"
     )]
     Unseen {
         /// The view.
         view: String,
+        /// Number of drawn samples with the view.
+        n: usize,
         /// Number of drawn samples.
         n_drawn: usize,
     },

@@ -97,9 +97,115 @@ fn a_view_without_samples_in_a_part_may_have_a_file_without_rows() {
     desk.put("image-2.csv", &header("image"));
     desk.succeeds(&format!("{cluster} empty"));
     assert_eq!(desk.text("empty/labels.csv"), desk.text("absent/labels.csv"));
+    // A part may have no rows at all.
     let views = ["rna", "protein", "image"];
     views.iter().for_each(|view| desk.put(&format!("{view}-3.csv"), &header(view)));
-    desk.fails(&format!("{cluster} none")).has("-3.csv: no view has rows in this part");
+    desk.notes(&format!("{cluster} none").replace(" -q", ""))
+        .has("WARN rna-3.csv: no view has rows in this part");
+    assert_eq!(desk.text("none/labels.csv"), desk.text("absent/labels.csv"));
+    let predict = "predict --model none/model.safetensors -q";
+    desk.succeeds(&format!("{predict} {PARTS} -o again.csv"));
+    assert_eq!(desk.text("again.csv"), desk.text("absent/labels.csv"));
+    desk.fails(&format!("{predict} --id id --view rna=rna-3*.csv -o none.csv"))
+        .has("rna-3.csv: no part has rows");
+}
+
+#[test]
+fn samples_of_a_part_without_any_value_get_no_cluster() {
+    let desk = Desk::new();
+    cut(&desk);
+    let gaps = ",".repeat(desk.text("rna-0.csv").lines().next().unwrap().matches(',').count());
+    let header = desk.text("rna-0.csv").lines().next().unwrap().to_owned();
+    desk.put("rna-.csv", &format!("{header}\nnobody{gaps}\nnone{gaps}\n"));
+    desk.succeeds(&format!("cluster {PARTS} -k 4 --config few.toml -q -o out"));
+    let labels = desk.labels("out/labels.csv");
+    let empty = ["nobody", "none"].map(|id| (id.to_owned(), String::new()));
+    assert_eq!((labels.len(), &labels[..2]), (122, &empty[..]));
+    assert_eq!(desk.record("out")["unobserved"], serde_json::json!(["nobody", "none"]));
+    let predict = "predict --model out/model.safetensors";
+    desk.notes(&format!("{predict} {PARTS} -o parts.csv"))
+        .has("2 samples get no cluster, because they have no value in any view")
+        .has("parts.csv: 120 samples in 4 of the 4 clusters");
+    assert_eq!(desk.text("parts.csv"), desk.text("out/labels.csv"));
+}
+
+#[test]
+fn options_may_name_a_view_or_samples_that_a_part_lacks() {
+    let desk = Desk::new();
+    cut(&desk);
+    let cluster = format!("cluster {PARTS} -k 4 --config few.toml -q -o");
+    desk.succeeds(&format!("{cluster} plain"));
+    for file in ["image-0.csv", "image-1.csv"] {
+        desk.put(file, &desk.text(file).replacen("id,", "scan,", 1));
+    }
+    desk.succeeds(&format!("{cluster} named --id image=scan"));
+    assert_eq!(desk.text("named/labels.csv"), desk.text("plain/labels.csv"));
+    // All samples of a part.
+    let part = ["rna", "protein"].map(|view| desk.text(&format!("{view}-1.csv")));
+    for (text, view) in part.iter().zip(["rna", "protein"]) {
+        desk.put(&format!("{view}-3.csv"), &text.replace("\ns", "\nblank"));
+    }
+    desk.succeeds(&format!("{cluster} without --id image=scan --drop-samples ^blank"));
+    assert_eq!(desk.text("without/labels.csv"), desk.text("plain/labels.csv"));
+}
+
+#[test]
+fn a_warning_about_many_files_is_shown_once_and_hides_no_other() {
+    let desk = Desk::new();
+    cut(&desk);
+    for part in 0..3 {
+        let text = desk.text(&format!("rna-{part}.csv"));
+        let numbered = text.lines().enumerate().map(|(i, line)| match i {
+            0 => format!("Unnamed: 0,{line}\n"),
+            i => format!("{i},{line}\n"),
+        });
+        desk.put(&format!("rna-{part}.csv"), &numbered.collect::<String>());
+    }
+    let notes = desk.notes(&format!("cluster {PARTS} -k 4 --config few.toml -o out"));
+    assert_eq!(notes.matches("has no name and is left out").count(), 1, "{notes}");
+    for part in 0..3 {
+        let text = desk.text(&format!("rna-{part}.csv")).replacen(",id,", ",id,batch,", 1);
+        let (header, rows) = text.split_once('\n').unwrap();
+        let rows = rows.lines().map(|row| {
+            let [number, id, rest] = row.splitn(3, ',').collect::<Vec<_>>()[..] else { panic!() };
+            format!("{number},{id},1,{rest}\n")
+        });
+        desk.put(&format!("rna-{part}.csv"), &format!("{header}\n{}", rows.collect::<String>()));
+    }
+    let far = desk
+        .text("protein-2.csv")
+        .lines()
+        .enumerate()
+        .map(|(i, line)| {
+            let (id, rest) = line.split_once(',').unwrap();
+            let rest: Vec<String> = rest
+                .split(',')
+                .map(|x| if i == 0 { x.to_owned() } else { format!("{x}e4") })
+                .collect();
+            format!("{id},{}\n", rest.join(","))
+        })
+        .collect::<String>();
+    desk.put("protein-2.csv", &far);
+    let notes = desk.notes(&format!("predict --model out/model.safetensors {PARTS} -o new.csv"));
+    notes
+        .has("rna-0.csv: columns unknown to the model are left out (1): `batch` (and 2 more warnings of this kind)")
+        .has("view protein: are the units the same?");
+}
+
+#[test]
+fn a_signal_while_parts_are_read_ends_the_run_with_its_code() {
+    let desk = Desk::new();
+    for part in 0..1000 {
+        for view in ["rna", "protein"] {
+            desk.put(&format!("{view}-{part}.csv"), &format!("id,x\ns{part},{part}\n"));
+        }
+    }
+    let views = "--view rna=rna-*.csv --view protein=protein-*.csv --id id";
+    let run = desk.start(&format!("cluster {views} -k 4 -o out"), "parts");
+    let (code, shown) = run.signal("TERM");
+    assert_eq!(code, Some(143), "{shown}");
+    assert!(shown.trim_end().ends_with("interrupted"), "{shown}");
+    assert!(!desk.path("out").exists());
 }
 
 #[test]
@@ -137,7 +243,10 @@ fn bad_parts_are_refused() {
         .has("concat: reads all samples at once");
     let whole = desk.text("rna-1.csv");
     desk.put("rna-1.csv", &whole.replace("rna3", "rna03"));
-    fails_with(PARTS, "rna-1.csv: column 4 is `rna03`, in rna-0.csv it is `rna3`");
+    fails_with(
+        PARTS,
+        "column `rna3` is in rna-0.csv and not in rna-1.csv: all parts of a view must have",
+    );
     desk.put("rna-1.csv", &desk.text("rna-0.csv"));
     fails_with(PARTS, "is in rna-0.csv and again in rna-1.csv: a sample must be in one part");
     assert!(!desk.path("out").exists());

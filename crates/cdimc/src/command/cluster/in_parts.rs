@@ -3,13 +3,11 @@
 use crate::NamedModel;
 use crate::analysis::Outcome;
 use crate::command::input::Input;
-use crate::command::output::samples_csv;
 use crate::command::parts::{InputParts, MissingViews};
 use crate::core::{ClusterError, Clustering, Observer};
 use crate::data::Seed;
 use crate::mixture::TMixture;
 use crate::parts::PartIndex;
-use crate::sample_table::SampleTable;
 use crate::tables::Joined;
 use crate::{Configured, training_set};
 use anyhow::bail;
@@ -19,7 +17,6 @@ pub(super) struct InParts {
     parts: InputParts,
     index: PartIndex,
     seed: Seed,
-    strict: bool,
 }
 
 impl InParts {
@@ -39,7 +36,7 @@ impl InParts {
         let index = PartIndex::of(&parts, input.strict, observer)?;
         let searched = index.to_search(&parts, &method, seed, observer)?;
         let searched = training_set(searched, input.strict)?;
-        Ok(Some((Self { parts, index, seed, strict: input.strict }, searched)))
+        Ok(Some((Self { parts, index, seed }, searched)))
     }
 
     pub(super) fn n_samples(&self) -> usize {
@@ -68,23 +65,6 @@ impl InParts {
         model: Option<&'a NamedModel>,
         missing: &'a mut MissingViews,
     ) -> impl Iterator<Item = anyhow::Result<Vec<u8>>> + 'a {
-        self.parts.csv(move |_, tables| {
-            let (found, joined) = match model {
-                Some(model) => {
-                    let (joined, which) = model.join(tables, self.strict)?;
-                    missing.add(&joined);
-                    (model.predict(&joined, &which)?, joined)
-                }
-                None => {
-                    let means: Vec<Vec<f64>> =
-                        tables.iter().map(|table| vec![0.0; table.features.len()]).collect();
-                    let means: Vec<&[f64]> = means.iter().map(Vec::as_slice).collect();
-                    let joined = crate::tables::join_new(tables, self.strict, &means)?;
-                    missing.unobserved.extend(joined.unobserved.iter().cloned());
-                    (Clustering::from_labels(vec![0; joined.ids.len()]), joined)
-                }
-            };
-            samples_csv(&SampleTable::new(&found, &joined), &joined)
-        })
+        self.parts.labels(model, missing, None, |_| {})
     }
 }

@@ -10,6 +10,7 @@ use crate::command::Interrupted;
 use crate::command::output::{OutputFolder, RUN_FILE, escape_formulas};
 use crate::core::{ClusterError, Step};
 use crate::data::Seed;
+use crate::parts::PartsError;
 use crate::tables::Joined;
 use anyhow::{Context, bail};
 use std::path::Path;
@@ -103,14 +104,20 @@ impl Run {
     ) -> anyhow::Result<Self> {
         let started = Instant::now();
         let (input, step) = (&record.input, |step: &Step| terminal.step(step));
-        let (joined, parts) =
-            match InParts::read(input, &configured, Seed::new(record.seed), &step)? {
-                Some((parts, searched)) => {
-                    searched.remarks().for_each(|line| tracing::warn!("{line}"));
-                    (searched, Some(parts))
-                }
-                None => (input.read()?, None),
-            };
+        let read = InParts::read(input, &configured, Seed::new(record.seed), &step);
+        let read = read.map_err(|error| match error.downcast_ref() {
+            Some(PartsError::Fit(ClusterError::Interrupted { .. })) => {
+                Interrupted { folder: None, waits: false, signal: terminal.signal() }.into()
+            }
+            _ => error,
+        });
+        let (joined, parts) = match read? {
+            Some((parts, searched)) => {
+                searched.remarks().for_each(|line| tracing::warn!("{line}"));
+                (searched, Some(parts))
+            }
+            None => (input.read()?, None),
+        };
         let clinical = record.clinical.as_ref().map(|clinical| clinical.read(input, &joined));
         let clinical = clinical.transpose()?;
         Ok(Self { record, joined, parts, clinical, configured, output, started })
@@ -151,7 +158,7 @@ impl Run {
             Err(ClusterError::Interrupted { .. }) => {
                 save(&self.output, &self.record, &resume)?;
                 terminal.message(&self.record.left(&resume));
-                let (folder, signal) = (self.output.shown().to_owned(), terminal.signal());
+                let (folder, signal) = (Some(self.output.shown().to_owned()), terminal.signal());
                 let waits = !self.output.place()?;
                 Err(Interrupted { folder, waits, signal }.into())
             }
