@@ -56,8 +56,11 @@ def hashes(blocks: dict[str, Any], n_buckets: int) -> tuple[NDArray[np.uint64], 
 
 def _check_columns(view: View, expected: list[str]) -> None:
     features = expected[: view.values.shape[1]] if view.features is None else view.features
-    for some, others, where in ((expected, features, "elsewhere"), (features, expected, "only here")):
-        if only := [name for name in some if name not in others]:
+    for some, others, where in (
+        (expected, features, "in other partitions and not here"),
+        (features, expected, "here and not in other partitions"),
+    ):
+        if only := sorted(set(some) - set(others), key=some.index):
             raise ValueError(
                 f"{view.name}: column `{only[0]}` is {where}: all partitions of a view must have the same columns"
             )

@@ -166,6 +166,11 @@ def _view(name: str, X: Any) -> View:
     elif type(X).__module__.partition(".")[0] == "polars" and hasattr(X, "columns"):
         ids, X = _polars_ids(name, X)
         features, values = list(X.columns), X.to_numpy()
+    elif hasattr(X, "columns") or hasattr(X, "column_names"):  # As an array it would lose the names of samples.
+        raise ValueError(
+            f"{name} is a {type(X).__name__} of {type(X).__module__.partition('.')[0]}: must be a frame of pandas with the "
+            "names of the samples as index, or a frame of polars"
+        )
     else:
         ids, features, values = None, None, X
     if hasattr(values, "to_memory"):  # An AnnData backed by a file.
@@ -251,7 +256,10 @@ def _ids(name: str, ids: Any, missing: Any) -> list[str]:
 
 
 def _of_pandas(name: str, X: Any) -> NDArray[Any]:
+    from pandas.api.types import infer_dtype
+
     others = [j for j, dtype in enumerate(X.dtypes) if getattr(dtype, "kind", "O") not in "fiub"]
+    others = [j for j in others if infer_dtype(X.iloc[:, j]) != "decimal"]
     if others:
         text = [j for j in others if getattr(X.dtypes.iloc[j], "kind", "O") == "O"]
         advice = _advice(X.columns[text], [text_of(X.iloc[:, j]) for j in text])

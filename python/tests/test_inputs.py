@@ -1,5 +1,7 @@
 """Whatever holds the views gives the same clusters."""
 
+from decimal import Decimal
+
 import numpy as np
 import pytest
 
@@ -162,6 +164,23 @@ def test_a_row_of_polars_without_an_id_is_no_sample():
         as_views({"a": frame})
     with pytest.raises(ValueError, match="a is a LazyFrame"):
         as_views({"a": frame.lazy()})
+
+
+def test_a_table_of_another_kind_is_not_taken_for_an_array():
+    # Its column of ids would be a feature, and rows would be joined by their number.
+    pa = pytest.importorskip("pyarrow")
+    with pytest.raises(ValueError, match="^rna is a Table of pyarrow: must be a frame of pandas with the names of the sam"):
+        as_views({"rna": pa.table({"patient": [1, 2], "a": [0.5, 1.5]})})
+
+
+def test_decimals_are_numbers():
+    decimals = [Decimal("0.25"), None, Decimal("1.5")]
+    frame = pd.DataFrame({"a": decimals, "b": [1, 2, 3]})
+    expected = [[0.25, 1.0], [np.nan, 2.0], [1.5, 3.0]]
+    assert np.array_equal(as_views([frame])[0].values, expected, equal_nan=True)
+    pa = pytest.importorskip("pyarrow")
+    frame["a"] = pd.array(decimals, dtype=pd.ArrowDtype(pa.decimal128(10, 3)))
+    assert np.array_equal(as_views([frame])[0].values, expected, equal_nan=True)
 
 
 def test_an_index_of_several_levels_names_samples():
