@@ -199,13 +199,16 @@ impl MissingViews {
         found.or_insert_with(|| (warning.to_owned(), 0));
     }
 
+    /// Returns one line per kind of warning.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = String> {
+        self.warnings.values().map(|(warning, n_more)| match n_more {
+            0 => warning.clone(),
+            _ => format!("{warning} (and {n_more} more warnings of this kind)"),
+        })
+    }
+
     pub(crate) fn report(&self) {
-        for (warning, n_more) in self.warnings.values() {
-            match n_more {
-                0 => tracing::warn!("{warning}"),
-                _ => tracing::warn!("{warning} (and {n_more} more warnings of this kind)"),
-            }
-        }
+        self.lines().for_each(|line| tracing::warn!("{line}"));
         if let n @ 1.. = self.cells {
             tracing::warn!("{n} single missing cells were filled with the column's mean");
         }

@@ -150,6 +150,28 @@ fn options_may_name_a_view_or_samples_that_a_part_lacks() {
 }
 
 #[test]
+fn a_warning_about_parts_is_in_the_record() {
+    let desk = Desk::new();
+    cut(&desk);
+    for part in 0..3 {
+        let text = desk.text(&format!("rna-{part}.csv"));
+        let (header, rows) = text.split_once('\n').unwrap();
+        let without_value = |row: &str| {
+            let mut cells: Vec<&str> = row.split(',').collect();
+            cells[4] = "";
+            cells.join(",")
+        };
+        let rows: Vec<String> = rows.lines().map(without_value).collect();
+        desk.put(&format!("rna-{part}.csv"), &format!("{header}\n{}\n", rows.join("\n")));
+    }
+    desk.succeeds(&format!("cluster {PARTS} -k 4 --config few.toml -q -o out"));
+    desk.record("out")["data-warnings"]
+        .to_string()
+        .has("columns have no value and are left out: `rna3`")
+        .has("columns unknown to the model are left out (1): `rna3` (and 2 more warnings of this kind)");
+}
+
+#[test]
 fn a_warning_about_many_files_is_shown_once_and_hides_no_other() {
     let desk = Desk::new();
     cut(&desk);

@@ -44,6 +44,7 @@ impl Run {
                 let pieces = parts.labels(outcome.model.as_ref(), &mut missing);
                 output.write_pieces("labels.csv", pieces)?;
                 missing.report();
+                self.record.data_warnings.extend(missing.lines());
                 self.record.unobserved = missing.unobserved;
             }
         }
