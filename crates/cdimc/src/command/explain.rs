@@ -31,7 +31,7 @@ pub(crate) struct Explain {
     /// Replace an earlier run in DIR
     #[arg(long)]
     force: bool,
-    /// The seed that draws views which are missing
+    /// The seed for drawing views that are missing
     #[arg(long, default_value_t = 0)]
     seed: u64,
 }

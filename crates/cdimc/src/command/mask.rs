@@ -28,7 +28,7 @@ pub(crate) struct Mask {
     /// The seed of the draw
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// The folder for the masked tables, one CSV a view
+    /// The folder for the masked tables, one CSV per view
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
     /// Replace an earlier run in DIR
