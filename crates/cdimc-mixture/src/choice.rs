@@ -80,7 +80,7 @@ pub(crate) fn choose(
     let shares = views.data.mask().shares_samples();
     let halved = if is_open && !shares { halves(views, seed)? } else { None };
     let (halved, profiles) = halved.unzip();
-    let halved = halved.as_ref().zip(profiles).map(|(data, profiles)| Views { data, profiles });
+    let halved = halved.as_ref().zip(profiles).map(|(data, profiles)| Views::new(data, profiles));
     let compared = if shares { Some(views) } else { halved.as_ref() };
     let (candidate, found) = match compared {
         Some(compared) if is_open || priors.len() > 1 => {
@@ -92,14 +92,14 @@ pub(crate) fn choose(
         _ => (first, None),
     };
     if let ([prior], None) = (&priors[..], &found) {
-        let (projections, observations, order) = search.coordinates(views, candidate, &[])?;
+        let (projections, observations, order) = search.coordinates(views, candidate)?;
         let state = SearchState::default();
         return Ok(Choice { projections, observations, order, evidence, prior: *prior, state });
     }
     let best = match found {
         Some(best) => best,
         None => {
-            let mut pilot = search.run_pilot(views, candidate, &[])?;
+            let mut pilot = search.run_pilot(views, candidate)?;
             search.refine(&mut pilot)?;
             pilot
         }
@@ -122,7 +122,7 @@ fn best(
 ) -> Result<Pilot, ClusterError> {
     let mut pilots = Vec::with_capacity(kinds.len());
     for &kind in kinds {
-        let pilot = search.run_pilot(views, Candidate { kind, ..first }, &pilots)?;
+        let pilot = search.run_pilot(views, Candidate { kind, ..first })?;
         pilots.push(pilot);
     }
     if pilots.len() > 1 {
@@ -145,7 +145,7 @@ fn best(
     let standard = Candidate { kind: Kind::Standard, ..first };
     let is_open = kinds.contains(&standard.kind) && best.candidate.kind != standard.kind;
     if is_open && shared < MIN_SHARED_NATS {
-        best = search.run_pilot(views, standard, &[])?;
+        best = search.run_pilot(views, standard)?;
         search.refine(&mut best)?;
     }
     Ok(best)

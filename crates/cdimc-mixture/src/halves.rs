@@ -13,7 +13,7 @@ pub(crate) type Halves = (MultiView, Vec<Vec<ColumnProfile>>);
 /// Splits each view into two random halves of its columns. Constant columns are dropped, except one if a view has
 /// no other. Returns `None` if no view has two varying columns.
 pub(crate) fn halves(
-    Views { data, profiles }: &Views<'_>,
+    Views { data, profiles, .. }: &Views<'_>,
     seed: Seed,
 ) -> Result<Option<Halves>, ClusterError> {
     let mut rng = seed.stream("halves").rng();

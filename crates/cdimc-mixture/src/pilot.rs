@@ -13,6 +13,7 @@ use crate::watch::{Progress, Watch};
 use cdimc_core::ClusterError;
 use cdimc_data::{MultiView, Seed};
 use rand::seq::SliceRandom;
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Maximum number of starts and of refined starts of a pilot search.
@@ -30,12 +31,18 @@ pub(crate) const CRITICAL_Z: f64 = 1.645;
 pub(crate) struct Views<'a> {
     pub(crate) data: &'a MultiView,
     pub(crate) profiles: Vec<Vec<ColumnProfile>>,
+    /// Projections of views of these data, all for one width.
+    known: RefCell<Vec<(usize, Projection)>>,
 }
 
 impl<'a> Views<'a> {
     /// Profiles `data`, which is a subset of the samples of `all`.
     pub(crate) fn of(data: &'a MultiView, all: &MultiView) -> Self {
-        Self { data, profiles: ColumnProfile::of_part(data, all) }
+        Self::new(data, ColumnProfile::of_part(data, all))
+    }
+
+    pub(crate) fn new(data: &'a MultiView, profiles: Vec<Vec<ColumnProfile>>) -> Self {
+        Self { data, profiles, known: RefCell::default() }
     }
 }
 
@@ -64,32 +71,24 @@ impl PilotSearch<'_> {
         &self,
         views: &Views<'_>,
         candidate: Candidate,
-        earlier: &[Pilot],
     ) -> Result<(Vec<Projection>, Observations, Vec<usize>), ClusterError> {
         let kinds = kinds_of_views(candidate.kind, &views.profiles);
-        let earlier: Vec<&[Projection]> =
-            earlier.iter().map(|pilot| pilot.projections.as_slice()).collect();
-        let (projections, observations) = coordinates::fit_reusing(
-            views.data,
-            &views.profiles,
-            &kinds,
-            candidate.width,
-            &earlier,
-        )?;
+        let (data, profiles, known) = (views.data, &views.profiles, &views.known);
+        let (projections, observations) =
+            coordinates::fit_unknown(data, profiles, &kinds, candidate.width, known)?;
         let samples = observations.samples_with_views(self.n_clusters);
         let order = starts::order(&observations.select(&samples), self.n_clusters, self.seed)?;
         let order: Vec<usize> = order.into_iter().map(|place| samples[place]).collect();
         Ok((projections, observations.select(&order), order))
     }
 
-    /// Runs a few starts to the end of EM; reuses coordinates of `earlier` pilots, which have the same width.
+    /// Runs a few starts to the end of EM.
     pub(crate) fn run_pilot(
         &self,
         views: &Views<'_>,
         candidate: Candidate,
-        earlier: &[Pilot],
     ) -> Result<Pilot, ClusterError> {
-        let (projections, observations, order) = self.coordinates(views, candidate, earlier)?;
+        let (projections, observations, order) = self.coordinates(views, candidate)?;
         let mut places = vec![None; views.data.n_samples()];
         order.iter().enumerate().for_each(|(place, &i)| places[i] = Some(place));
         let (state, held_out) = (SearchState::default(), Vec::new());

@@ -1,9 +1,9 @@
 //! Fit of the method, from data to a model.
 
 use crate::calibration;
-use crate::choice;
+use crate::choice::{self, Choice};
 use crate::coordinates::{self, Kind, projection};
-use crate::criterion::SharedNats;
+use crate::criterion::{SharedNats, min_equal};
 use crate::fitted::{FittedMixture, MixtureModel, Solution};
 use crate::model::em::Em;
 use crate::model::passes::expectation;
@@ -18,6 +18,7 @@ use crate::watch::Watch;
 use cdimc_core::check::{at_least_one, positive, setting};
 use cdimc_core::{ClusterError, Clusterer, Clustering, Cost, Curve, Fitted, Observer};
 use cdimc_data::{MultiView, Seed};
+use ndarray::{Array1, Array2, Axis};
 use rand::seq::index::sample;
 
 /// Operations of the search per number read in an iteration.
@@ -28,6 +29,10 @@ const EM_OPERATIONS: f64 = 200.0;
 const SPARSE_OPERATIONS: f64 = 500.0;
 /// Smallest value of `search-samples`.
 const MIN_SEARCH_SAMPLES: usize = 100;
+/// Number of samples below which the search is repeated: coordinates and clusters depend on chance.
+const FEW_SAMPLES: usize = 500;
+/// Number of searches in few samples.
+const SEARCHES: u64 = 7;
 /// Largest value of `degrees-of-freedom`; beyond it, distances are lost in rounding.
 const MAX_DEGREES_OF_FREEDOM: f64 = 1e6;
 
@@ -47,24 +52,16 @@ impl TMixture {
         }
         let searched = part.as_ref().unwrap_or(data);
         let views = Views::of(searched, data);
-        let choice = choice::choose(self, &views, n_clusters, seed, observer)?;
+        let mut found = vec![self.search(&views, n_clusters, seed, observer)?];
+        if searched.n_samples() < FEW_SAMPLES {
+            for nth in 1..SEARCHES {
+                let seed = seed.stream("searches").nth(nth);
+                found.push(self.search(&views, n_clusters, seed, observer)?);
+            }
+        }
+        let Found { choice, best: Optimum { fit, shared }, refined } =
+            most_typical(found, searched.n_samples());
         let prior = choice.prior;
-        let search = Search {
-            observations: &choice.observations,
-            prior: &prior,
-            n_clusters,
-            effort: (self.starts, self.n_refined()),
-            seed,
-        };
-        let progress = |stage, done, of, loss| observer.step(stage, done, of, loss);
-        let mut state = choice.state;
-        search.run_starts(&mut state, &progress)?;
-        search.refine(&mut state, &progress)?;
-        let found = state.into_optima();
-        let refined = found.iter().map(|f| (f.fit.log_likelihood, f.shared)).collect();
-        let Some(Optimum { fit, shared }) = search::best(found) else {
-            unreachable!("`check` requires a start")
-        };
         let mut fit = fit.by_size();
         let (projections, evidence) = (choice.projections, choice.evidence);
         let solution = |observations, fit| Solution {
@@ -82,6 +79,7 @@ impl TMixture {
             return Ok(solution(choice.observations.select(&back), fit));
         }
         drop(part);
+        let progress = |stage, done, of, loss| observer.step(stage, done, of, loss);
         let all = coordinates::observe(data, &projections);
         let watch = Watch::new(&progress, "all samples", 1, all.n_samples);
         let mut responsibilities = Responsibilities::zeros(all.n_samples, n_clusters);
@@ -89,6 +87,32 @@ impl TMixture {
         drop(responsibilities);
         let fit = Em::new(&all, &prior, &watch).run(moments)?;
         Ok(solution(all, fit))
+    }
+
+    /// Chooses coordinates and searches once.
+    fn search(
+        &self,
+        views: &Views<'_>,
+        n_clusters: usize,
+        seed: Seed,
+        observer: &dyn Observer,
+    ) -> Result<Found, ClusterError> {
+        let mut choice = choice::choose(self, views, n_clusters, seed, observer)?;
+        let mut state = std::mem::take(&mut choice.state);
+        let search = Search {
+            observations: &choice.observations,
+            prior: &choice.prior,
+            n_clusters,
+            effort: (self.starts, self.n_refined()),
+            seed,
+        };
+        let progress = |stage, done, of, loss| observer.step(stage, done, of, loss);
+        search.run_starts(&mut state, &progress)?;
+        search.refine(&mut state, &progress)?;
+        let found = state.into_optima();
+        let refined = found.iter().map(|f| (f.fit.log_likelihood, f.shared)).collect();
+        let Some(best) = search::best(found) else { unreachable!("`check` requires a start") };
+        Ok(Found { choice, best, refined })
     }
 
     /// Returns the exponent that calibrates the responsibilities, and the limits of the sets of clusters.
@@ -205,7 +229,7 @@ impl Clusterer for TMixture {
     }
 
     /// Estimates memory, as the maximum of the largest decomposition and of coordinates, responsibilities and
-    /// clusters, plus copies; and operations, of a typical search and of EM on all samples.
+    /// clusters, plus copies; and operations, of one typical search and of EM on all samples.
     fn cost(&self, data: &MultiView, n_clusters: usize) -> Option<Cost> {
         let (n, k) = (data.n_samples() as f64, n_clusters as f64);
         let searched = n.min(self.search_samples as f64);
@@ -235,6 +259,56 @@ impl Clusterer for TMixture {
             operations: Kind::ALL.len() as f64 * decompositions
                 + iteration * (SEARCH_OPERATIONS * searched / n + EM_OPERATIONS),
         })
+    }
+}
+
+/// Result of one search.
+struct Found {
+    choice: Choice,
+    best: Optimum,
+    /// Log-likelihood and shared information of every refined start.
+    refined: Vec<(f64, SharedNats)>,
+}
+
+/// Returns the result whose clusters are most like those of the others, by the sum of adjusted Rand indices, among those
+/// whose T is nearly the largest.
+fn most_typical(found: Vec<Found>, n_samples: usize) -> Found {
+    let largest = found.iter().map(|f| f.best.shared.information).fold(f64::NEG_INFINITY, f64::max);
+    let is_equal = |f: &Found| f.best.shared.information >= min_equal(largest);
+    let equal: Vec<(Found, Vec<usize>)> = found
+        .into_iter()
+        .filter(is_equal)
+        .map(|found| {
+            // Samples without a view of this kind are a group of their own.
+            let mut labels = vec![found.best.fit.mixture.n_clusters(); n_samples];
+            let of_found = found.best.fit.responsibilities.labels();
+            found.choice.order.iter().zip(of_found).for_each(|(&i, label)| labels[i] = label);
+            (found, labels)
+        })
+        .collect();
+    let all: Vec<Vec<usize>> = equal.iter().map(|(_, labels)| labels.clone()).collect();
+    let likeness = |(found, labels): (Found, Vec<usize>)| {
+        (all.iter().map(|other| adjusted_rand(&labels, other)).sum::<f64>(), found)
+    };
+    let best = equal.into_iter().map(likeness).reduce(|a, b| if b.0 > a.0 { b } else { a });
+    let Some((_, found)) = best else { unreachable!("the largest T is equal to itself") };
+    found
+}
+
+/// Returns the adjusted Rand index (Hubert and Arabie, J. Classif. 2, 1985), with pairs of a sample with itself.
+fn adjusted_rand(a: &[usize], b: &[usize]) -> f64 {
+    let size = |labels: &[usize]| labels.iter().max().map_or(0, |most| most + 1);
+    let mut shared = Array2::<f64>::zeros((size(a), size(b)));
+    a.iter().zip(b).for_each(|(&a, &b)| shared[[a, b]] += 1.0);
+    let pairs = |sizes: Array1<f64>| sizes.iter().map(|n| n * n).sum::<f64>();
+    let (of_a, of_b) = (pairs(shared.sum_axis(Axis(1))), pairs(shared.sum_axis(Axis(0))));
+    let expected = of_a * of_b / (a.len() as f64).powi(2);
+    let most = 0.5 * (of_a + of_b);
+    // One cluster, or every sample alone, in both.
+    if most == expected {
+        1.0
+    } else {
+        (pairs(shared.flatten().to_owned()) - expected) / (most - expected)
     }
 }
 

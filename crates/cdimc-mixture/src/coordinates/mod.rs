@@ -13,6 +13,7 @@ use ndarray::{Array2, ArrayView1, s};
 use profile::ColumnProfile;
 use projection::Projection;
 use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
 
 /// Map from the rows of a view to coordinates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -111,32 +112,36 @@ pub(crate) fn fit(
     kinds: &[Kind],
     width: Width,
 ) -> Result<(Vec<Projection>, Observations), ClusterError> {
-    fit_reusing(data, profiles, kinds, width, &[])
+    fit_unknown(data, profiles, kinds, width, &RefCell::default())
 }
 
-/// Like [`fit`], but reuses `earlier` projections of the same data, width and kind.
+/// Like [`fit`], but takes projections from `known`, pairs of a view and a projection for the same data and width, and adds
+/// new ones.
 ///
 /// # Errors
 /// As [`fit`].
-pub(crate) fn fit_reusing(
+pub(crate) fn fit_unknown(
     data: &MultiView,
     profiles: &[Vec<ColumnProfile>],
     kinds: &[Kind],
     width: Width,
-    earlier: &[&[Projection]],
+    known: &RefCell<Vec<(usize, Projection)>>,
 ) -> Result<(Vec<Projection>, Observations), ClusterError> {
-    let seen = observed(data, kinds);
+    let (seen, mut known) = (observed(data, kinds), known.borrow_mut());
     let mut projections = Vec::with_capacity(kinds.len());
     for (v, &kind) in kinds.iter().enumerate() {
-        let known = earlier.iter().map(|of_views| &of_views[v]).find(|known| known.kind == kind);
-        if let Some(known) = known {
-            projections.push(known.clone());
+        let is_known = |(view, known): &&(usize, Projection)| *view == v && known.kind == kind;
+        if let Some((_, projection)) = known.iter().find(is_known) {
+            projections.push(projection.clone());
             continue;
         }
         let rows = rows_of(&seen, v);
         let q = width.of(rows.len());
-        projections.push(Projection::fit(data.matrix(v), &rows, &profiles[v], q, kind)?);
+        let projection = Projection::fit(data.matrix(v), &rows, &profiles[v], q, kind)?;
+        known.push((v, projection.clone()));
+        projections.push(projection);
     }
+    drop(known);
     let observations = observe(data, &projections);
     Ok((projections, observations))
 }
