@@ -154,7 +154,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         fit = method.fit(
             views,
             (_range(self.n_clusters_range) if number == "auto" else _n_clusters(number), seed),
-            test_markers,
+            _truth("test_markers", test_markers),
             self._call(progress),
         )
         place = _Places(views, fit.samples)
@@ -238,7 +238,9 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         import pandas as pd
 
         if Xs is None:
-            check_is_fitted(self, "sample_table_")
+            check_is_fitted(self, "view_names_")
+            if not hasattr(self, "sample_table_"):
+                raise ValueError("a model file has no samples: must be to_frame(views)")
             return pd.DataFrame(self.sample_table_, self.samples_)
         place, found = self._predict(Xs)
         return pd.DataFrame({name: place.spread(values) for name, values in found.columns.items()}, place.names)
@@ -328,6 +330,10 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """Writes the model to the file ``path``, atomically; the command reads such files too."""
         path = Path(path)
         content = self._fitted().to_bytes()
+        if path.is_dir():
+            raise ValueError(f"{path}: is a directory, must be a file")
+        if not path.parent.is_dir():
+            raise FileNotFoundError(f"{path.parent}: no such folder")
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=".cdimc-") as folder:
             partial = Path(folder) / path.name
             partial.write_bytes(content)
@@ -348,7 +354,8 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         settings: dict[str, Any] = {}
         paths = setting_paths(self._method)
         for name, value in self.get_params(deep=False).items():
-            if value is None or name in SHARED:
+            # A subclass may have parameters that are no settings.
+            if value is None or name not in paths:
                 continue
             if isinstance(value, (float, np.floating)) and not np.isfinite(value):
                 raise ValueError(f"{name} = {value}: must be finite")
@@ -360,7 +367,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return settings
 
     def _call(self, progress: Progress | bool | None = None) -> Call:
-        return Call(n_threads_of(self.n_jobs), self.strict, reporter(progress))
+        return Call(n_threads_of(self.n_jobs), _truth("strict", self.strict), reporter(progress))
 
     def _take_model(self, model: _cdimc.Model | None) -> None:
         self._model = model
@@ -444,7 +451,8 @@ def load(path: str | os.PathLike[str]) -> MultiViewClusterer:
     Returns
     -------
     MultiViewClusterer
-        An estimator of the class of the model's method. It predicts and imputes, but has no ``labels_``.
+        An estimator of the class of the model's method. It predicts and imputes, but has no results of the fit such as
+        ``labels_``.
     """
     model = _cdimc.Model.load(os.fspath(path))
     classes = {cls._method: cls for cls in MultiViewClusterer.__subclasses__()}
@@ -460,6 +468,7 @@ def load(path: str | os.PathLike[str]) -> MultiViewClusterer:
         if value is not None:
             setattr(estimator, name, tuple(value) if isinstance(value, list) else value)
     estimator.n_clusters_ = model.n_clusters
+    estimator.settings_ = settings
     estimator.view_names_ = model.view_names
     estimator.feature_names_ = model.feature_names
     estimator._take_model(model)
@@ -491,7 +500,13 @@ def seed_of(random_state: Any) -> int:
         if not 0 <= random_state < 2**64:
             raise ValueError(f"random_state = {random_state}: must lie in 0..=2^64-1")
         return int(random_state)
-    return int(check_random_state(random_state).randint(2**31 - 1))
+    try:
+        if isinstance(random_state, bool):
+            raise ValueError
+        return int(check_random_state(random_state).randint(2**31 - 1))
+    except ValueError:
+        rule = "must be a whole number, a RandomState or None"
+        raise ValueError(f"random_state = {random_state!r}: {rule}") from None
 
 
 class _Places:
@@ -561,7 +576,7 @@ def callers_level() -> int:
 
 def n_threads_of(n_jobs: Any) -> int:
     """Returns the number of threads, as joblib counts jobs."""
-    if n_jobs is not None and (not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0):
+    if n_jobs is not None and (not isinstance(n_jobs, (int, np.integer)) or isinstance(n_jobs, bool) or n_jobs == 0):
         raise ValueError(f"n_jobs = {n_jobs!r}: must be a whole number other than 0, or None")
     return int(effective_n_jobs(n_jobs))
 
@@ -599,6 +614,12 @@ def _whole(name: str, number: Any, rule: str, least: int = 0) -> int:
     if isinstance(number, (int, np.integer)) and not isinstance(number, bool) and number >= least:
         return int(number)
     raise ValueError(f"{name} = {number!r}: {rule}")
+
+
+def _truth(name: str, value: Any) -> bool:
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    raise ValueError(f"{name} = {value!r}: must be True or False")
 
 
 def _plain(value: Any) -> Any:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from . import _cdimc
 from ._estimator import Call, MultiViewClusterer
-from ._views import View, as_views, missing_value, names_of, observed_names, with_values
+from ._views import View, as_views, check_unique, missing_value, names_of, observed_names, with_values
 
 
 class Count(NamedTuple):
@@ -74,13 +74,7 @@ def _check_rows(view: View) -> None:
         raise ValueError(
             f"{view.name}: row {row + 1}, column `{column}` = {view.values[row, j]}: values must be finite"
         )
-    row_of: dict[str, int] = {}
-    for row, id in enumerate(view.ids or [], start=1):
-        if id in row_of:
-            raise ValueError(
-                f"{view.name}: id `{id}` is in row {row_of[id]} and again in row {row}: ids must be unique"
-            )
-        row_of[id] = row
+    check_unique(view)
 
 
 def _hashes(ids: list[str]) -> NDArray[np.uint64]:

@@ -16,8 +16,10 @@ def reporter(progress: Progress | bool | None) -> Progress | None:
     """
     if progress is None or progress is False:
         return None
-    if progress is not True:
+    if callable(progress):
         return progress
+    if progress is not True:
+        raise ValueError(f"progress = {progress!r}: must be True, False, None or a function")
     try:
         from tqdm.auto import tqdm
     except ImportError:

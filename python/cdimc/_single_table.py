@@ -115,6 +115,8 @@ class AsSingleTable(ClusterMixin, TransformerMixin, BaseEstimator):  # type: ign
         return table
 
     def _split(self, X: NDArray[Any]) -> list[NDArray[Any]]:
+        if self.views is not None and not isinstance(self.views, (list, tuple, np.ndarray)):
+            raise ValueError(f"views = {self.views!r}: must be a list of slices or of arrays of columns")
         views = [X] if self.views is None else [self._columns(X, v) for v in range(len(self.views))]
         if empty := [v for v, view in enumerate(views) if view.shape[1] == 0]:
             raise ValueError(f"view {empty[0]} has no columns: X has {X.shape[1]} feature(s)")

@@ -13,6 +13,9 @@ from . import _cdimc
 #: A list or dict of arrays, frames or AnnData, or a MuData.
 Views: TypeAlias = Any
 
+#: Contents of columns of pandas with any objects that are numbers; columns of a transposed frame are such objects.
+NUMBERS = ("decimal", "floating", "integer", "mixed-integer-float", "boolean", "empty")
+
 #: Label of a sample without a cluster as text: some types of columns make a float of it.
 NO_CLUSTER = ("-1", "-1.0")
 
@@ -50,8 +53,8 @@ class View(NamedTuple):
 def as_views(Xs: Views, names: Sequence[str] | None = None) -> list[View]:
     """Returns the tables of ``Xs``.
 
-    With the ``names`` of a model's views, a list is matched by position, with None for a missing view; a dict is
-    matched by name, in any order.
+    With the ``names`` of a model's views, a list is matched by position, a dict by name, in any order. None is a
+    missing view.
 
     Examples
     --------
@@ -64,23 +67,22 @@ def as_views(Xs: Views, names: Sequence[str] | None = None) -> list[View]:
     if hasattr(Xs, "mod") and hasattr(Xs, "obsmap"):  # A MuData; observed samples have a row in the modality.
         Xs = dict(Xs.mod)
     if isinstance(Xs, Mapping):
-        _check_numbered({str(name): X for name, X in Xs.items()})
-        return [_view(str(name), X) for name, X in Xs.items()]
-    if not isinstance(Xs, (list, tuple)):
+        names, Xs = list(map(str, Xs)), list(Xs.values())
+    elif not isinstance(Xs, (list, tuple)):
         raise ValueError(
             f"Xs is a {type(Xs).__name__}: must be a list or dict of views, or a MuData; "
             "one table of several views goes through cdimc.AsSingleTable"
         )
-    if names is None:
+    elif names is None:
         names = [f"view{v}" for v in range(len(Xs))]
     elif len(names) != len(Xs):
         raise ValueError(
             f"{len(Xs)} views: the model has {len(names)} ({', '.join(names)}); "
             "give None for a view that is not there, or a dict"
         )
-    there = {name: X for name, X in zip(names, Xs) if X is not None}
-    _check_numbered(there)
-    return [_view(name, X) for name, X in there.items()]
+    there = [(name, X) for name, X in zip(names, Xs) if X is not None]
+    _check_numbered(dict(there))
+    return [_view(name, X) for name, X in there]
 
 
 def _check_numbered(Xs: Mapping[str, Any]) -> None:
@@ -90,14 +92,42 @@ def _check_numbered(Xs: Mapping[str, Any]) -> None:
         counts = ", ".join(f"{name} has {n}" for name, n in lengths.items())
         raise ValueError(
             f"rows without names: {counts}; samples are joined by the index: make it the sample names, "
-            "as in frame.set_index(COLUMN)"
+            "as in frame.set_index(COLUMN) or adata.obs_names = NAMES"
         )
 
 
+def check_same_rows(tables: Mapping[str, Any]) -> None:
+    """Refuses frames and series of pandas in which row i has another name than in the first."""
+    pandas = {name: X.index for name, X in tables.items() if hasattr(X, "iloc") and not _is_numbered(X)}
+    named = [(name, list(map(str, index))) for name, index in pandas.items()]
+    for name, index in named[1:]:
+        if index != named[0][1]:
+            raise ValueError(
+                f"the index of {name} differs from the index of {named[0][0]}: row i of both must be the same sample, "
+                "as reindex(INDEX) gives"
+            )
+
+
+def check_unique(view: View) -> None:
+    """Refuses a view with two rows of one sample."""
+    row_of: dict[str, int] = {}
+    for row, id in enumerate(view.ids or [], start=1):
+        if id in row_of:
+            raise ValueError(
+                f"{view.name}: id `{id}` is in row {row_of[id]} and again in row {row}: ids must be unique"
+            )
+        row_of[id] = row
+
+
 def _is_numbered(X: Any) -> bool:
-    """Returns whether a frame with rows has no names for them."""
-    index: Any = getattr(X, "index", None)
-    return type(index).__name__ == "RangeIndex" and (index.start, index.step) == (0, 1) and len(X) > 0
+    """Returns whether a frame or AnnData with rows has no names for them."""
+    index: Any = getattr(X, "obs_names", getattr(X, "index", None))
+    if type(index).__name__ == "RangeIndex":
+        return (index.start, index.step) == (0, 1) and len(index) > 0
+    if not type(index).__module__.startswith("pandas.") or not len(index) or index[0] != "0":
+        return False
+    # AnnData writes the numbers as text.
+    return list(index) == list(map(str, range(len(index))))
 
 
 def sample_names(Xs: Views) -> list[str]:
@@ -159,7 +189,11 @@ def _view(name: str, X: Any) -> View:
         )
     if type(X).__name__ == "LazyFrame":
         raise ValueError(f"{name} is a LazyFrame, which holds no values yet: must be what its collect() gives")
+    if hasattr(X, "obsmap"):
+        raise ValueError(f"{name} is a MuData: must be one of its modalities")
     if hasattr(X, "obs_names") and hasattr(X, "var_names"):  # AnnData
+        if X.X is None:
+            raise ValueError(f"{name} has no X: must be an AnnData with X, or a layer, as adata.to_df(LAYER) gives")
         ids, features, values = _of_index(name, X.obs_names), list(map(str, X.var_names)), X.X
     elif hasattr(X, "iloc") and hasattr(X, "columns"):  # pandas
         ids, features, values = _of_index(name, X.index), list(map(str, X.columns)), _of_pandas(name, X)
@@ -173,8 +207,8 @@ def _view(name: str, X: Any) -> View:
         )
     else:
         ids, features, values = None, None, X
-    if hasattr(values, "to_memory"):  # An AnnData backed by a file.
-        values = values.to_memory()
+    for gather in ("to_memory", "compute"):  # An AnnData backed by a file, or by Dask.
+        values = getattr(values, gather)() if hasattr(values, gather) else values
     if hasattr(values, "tocsr"):
         _check_matrix(name, values.ndim)
         return View(name, ids, features, _of_scipy(name, values))
@@ -259,7 +293,10 @@ def _of_pandas(name: str, X: Any) -> NDArray[Any]:
     from pandas.api.types import infer_dtype
 
     others = [j for j, dtype in enumerate(X.dtypes) if getattr(dtype, "kind", "O") not in "fiub"]
-    others = [j for j in others if infer_dtype(X.iloc[:, j]) != "decimal"]
+    if numbers := [j for j in others if infer_dtype(X.iloc[:, j]) in NUMBERS]:
+        X, others = X.copy(deep=False), sorted({*others} - {*numbers})
+        for j in numbers:
+            X.isetitem(j, X.iloc[:, j].to_numpy(dtype=np.float64, na_value=np.nan))
     if others:
         text = [j for j in others if getattr(X.dtypes.iloc[j], "kind", "O") == "O"]
         advice = _advice(X.columns[text], [text_of(X.iloc[:, j]) for j in text])

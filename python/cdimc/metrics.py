@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _cdimc
-from ._views import NO_CLUSTER
+from ._views import NO_CLUSTER, check_same_rows
 
 __all__ = ["accuracy", "ari", "match_labels", "nmi", "pairwise", "purity", "scores"]
 
@@ -97,6 +97,7 @@ def match_labels(truth: ArrayLike, found: ArrayLike) -> dict[Any, Any]:
 
 def _known(truth: ArrayLike, found: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
     """Returns the labels of the samples with a class and a cluster."""
+    check_same_rows({"truth": truth, "found": found})
     classes, clusters = _labels("truth", truth), _labels("found", found)
     if len(classes) != len(clusters):
         raise ValueError(f"truth has {len(classes)} samples, found has {len(clusters)}: must be the same samples")

@@ -21,6 +21,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _cdimc
+from ._estimator import _whole
+from ._views import check_same_rows
 
 __all__ = [
     "Blocks",
@@ -60,7 +62,9 @@ class Pattern:
         ndarray of bool of shape (n_samples, n_views)
             True if observed; every sample has a view and every view a sample.
         """
-        return _cdimc.mask(self.text, (n_samples, n_views), seed)
+        rule = "must be a whole number of at least 1"
+        shape = _whole("n_samples", n_samples, rule, 1), _whole("n_views", n_views, rule, 1)
+        return _cdimc.mask(self.text, shape, _whole("seed", seed, "must be a whole number of at least 0"))
 
 
 @dataclass(frozen=True)
@@ -188,14 +192,15 @@ def hide(views: Sequence[ArrayLike] | Mapping[str, ArrayLike], mask: ArrayLike) 
     """
     if isinstance(views, Mapping):
         return dict(zip(views, hide(list(views.values()), mask)))
+    check_same_rows({**{f"view {v}": view for v, view in enumerate(views)}, "the mask": mask})
     entries = np.asarray(mask)
     if (odd := entries[(entries != 0) & (entries != 1)]).size:
         raise ValueError(f"the mask has the value {odd[0]}: must be 1 where observed, 0 where missing")
     observed = entries.astype(bool)
     hidden = []
     for v, view in enumerate(views):
-        if hasattr(view, "tocsr"):
-            raise ValueError(f"view {v} is a {type(view).__name__}: must be an array, as its toarray() gives")
+        if method := next((name for name in ("toarray", "to_df") if hasattr(view, name)), None):
+            raise ValueError(f"view {v} is a {type(view).__name__}: must be an array, as its {method}() gives")
         # asarray would show masked values.
         dtype = np.result_type(np.asarray(view), np.float32)
         values = np.ma.array(view, dtype=dtype, copy=True).filled(np.nan)

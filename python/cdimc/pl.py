@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from . import pp, tl
+from ._estimator import _whole
 from ._views import Views
 
 __all__ = ["contributions", "markers", "missing", "stability", "survival"]
@@ -65,6 +66,7 @@ def markers(data: Any, n: int = 5, *, key: str = "cluster", ax: Any = None) -> A
     -------
     Axes
     """
+    n = _whole("n", n, "must be a whole number of at least 1", 1)
     frame = tl.markers(data, key=key)
     frame = frame.reindex(frame["difference"].abs().sort_values(ascending=False, kind="stable").index)
     frame = frame.groupby("cluster", sort=True).head(n).sort_values("cluster", kind="stable")
@@ -126,9 +128,8 @@ def stability(data: Any, *, key: str = "cluster", ax: Any = None) -> Any:
     -------
     Axes
     """
-    if "stability" not in data.uns.get(key, {}):
-        raise ValueError(f"no stability in uns[{key!r}]: cdimc.tl.stability writes it")
-    values = np.asarray(data.uns[key]["stability"]["clusters"], dtype=float)
+    found = tl.stored(data, key, "stability", "cdimc.tl.stability writes it")
+    values = np.asarray(found["clusters"], dtype=float)
     ax = _axes(ax, (1.5 + 0.5 * len(values), 3.5))
     ax.bar(range(len(values)), values, color=[color(cluster) for cluster in range(len(values))])
     for level in (0.6, 0.85):
@@ -153,9 +154,7 @@ def contributions(data: Any, *, key: str = "cluster", ax: Any = None) -> Any:
     -------
     Axes
     """
-    if "contributions" not in data.uns.get(key, {}):
-        raise ValueError(f"no contributions in uns[{key!r}]: cdimc.tl.cluster writes them, of t-mixture with several views")
-    nats = data.uns[key]["contributions"]
+    nats = tl.stored(data, key, "contributions", "cdimc.tl.cluster writes them, of t-mixture with several views")
     ax = _axes(ax, (5, 0.8 + 0.4 * len(nats)))
     ax.barh(range(len(nats)), list(nats.values()), color=color(0))
     ax.axvline(0, color="0.6", linewidth=0.8)

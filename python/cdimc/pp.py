@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._views import Views, as_views, missing_rows, sample_names
+from ._views import Views, as_views, check_unique, missing_rows, sample_names
 
 __all__ = ["missing", "observed"]
 
@@ -28,6 +28,7 @@ def observed(Xs: Views) -> Any:
     samples = sample_names(Xs)
     table = pd.DataFrame(False, index=pd.Index(samples, name="sample"), columns=[view.name for view in views])
     for view in views:
+        check_unique(view)
         there = ~missing_rows(view.values)
         table[view.name] = pd.Series(there, index=samples if view.ids is None else view.ids).reindex(samples, fill_value=False)
     return table

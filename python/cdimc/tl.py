@@ -6,7 +6,7 @@ import json
 import re
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -47,7 +47,7 @@ def cluster(
     key_added : str
         Results are written to ``obs[key_added]``, ``obs[f"{key_added}_confidence"]``, ``obsm[f"X_{key_added}"]``
         (embedding), ``obsm[f"{key_added}_probabilities"]`` and ``uns[key_added]`` (method, settings, markers, model and
-        its findings).
+        its findings; with "auto" also the reason for the number of clusters, and the shared information of all tried).
     random_state, n_jobs, progress
         Same as for the estimators.
     copy : bool
@@ -62,6 +62,8 @@ def cluster(
     """
     import pandas as pd
 
+    if not isinstance(key_added, str) or not key_added or "/" in key_added:
+        raise ValueError(f"key_added = {key_added!r}: must be text without `/`, which files of MuData cannot keep")
     parameters = {"n_clusters": n_clusters, "random_state": random_state, "n_jobs": n_jobs, **settings}
     if isinstance(method, MultiViewClusterer):
         estimator, defaults = method, {"n_clusters": "auto", "random_state": 0, "n_jobs": None}
@@ -101,8 +103,16 @@ def cluster(
         "params": {name: str(value) for name, value in estimator.get_params().items()},
         "settings": estimator.settings_,
         "curves": {name: np.asarray(values) for name, values in estimator.curves_.items()},
-        "markers": estimator.markers_,
+        # A frame keeps the order of its columns in a file.
+        "markers": pd.DataFrame(estimator.markers_),
     }
+    if number := estimator.cluster_number_:
+        held_out = [candidate["held-out"] or {} for candidate in number["candidates"]]
+        mdata.uns[key_added]["cluster_number"] = {
+            "reason": number["reason"],
+            "n_clusters": np.array([candidate["n-clusters"] for candidate in number["candidates"]]),
+            "shared_information": np.array([found.get("shared-information", np.nan) for found in held_out]),
+        }
     if estimator.shared_information_ is not None:
         mdata.uns[key_added]["shared_information"] = estimator.shared_information_
     nats = [found["shared-information"] for found in estimator.view_contributions_ or []]
@@ -136,9 +146,7 @@ def markers(data: Any, cluster: int | str | None = None, *, key: str = "cluster"
     """
     import pandas as pd
 
-    if key not in data.uns or "markers" not in data.uns[key]:
-        raise ValueError(f"no markers in uns[{key!r}]: cdimc.tl.cluster writes them")
-    frame = pd.DataFrame(data.uns[key]["markers"])
+    frame = pd.DataFrame(stored(data, key, "markers", "cdimc.tl.cluster writes them")).reset_index(drop=True)
     if cluster is None:
         return frame
     if str(cluster) not in map(str, range(n := int(data.uns[key]["n_clusters"]))):
@@ -177,9 +185,8 @@ def stability(
     """
     import pandas as pd
 
-    if key not in data.uns or "model" not in data.uns[key]:
-        raise ValueError(f"no model in uns[{key!r}]: cdimc.tl.cluster writes it, of t-mixture")
-    model = _cdimc.Model.from_bytes(np.asarray(data.uns[key]["model"], dtype=np.uint8).tobytes())
+    content = stored(data, key, "model", "cdimc.tl.cluster writes it, of t-mixture")
+    model = _cdimc.Model.from_bytes(np.asarray(content, dtype=np.uint8).tobytes())
     call = Call(n_threads_of(n_jobs), False, reporter(progress))
     samples, found = stability_of(model, as_views(data), n_subsamples, random_state, call)
     of_sample = pd.Series(np.array(found["samples"], dtype=float), index=samples)
@@ -193,6 +200,14 @@ def stability(
     return pd.DataFrame({"cluster": [str(c) for c in range(len(of_cluster))], "stability": of_cluster})
 
 
+def stored(data: Any, key: str, what: str, advice: str) -> Any:
+    """Returns a result of this name in ``uns[key]``."""
+    results = getattr(data, "uns", {}).get(key)
+    if not isinstance(results, Mapping) or what not in results:
+        raise ValueError(f"no {what} in uns[{key!r}]: {advice}")
+    return results[what]
+
+
 def associations(data: Any, columns: Sequence[str] | None = None, *, groupby: str = "cluster") -> Any:
     """Tests other variables of the samples for differences between clusters, like ``associations.csv`` of the command.
 
@@ -201,7 +216,7 @@ def associations(data: Any, columns: Sequence[str] | None = None, *, groupby: st
     data : AnnData, MuData or DataFrame
         The variables are the columns of ``obs`` or of the frame; a text such as ``NA`` is missing, as in the command.
     columns : sequence of str, optional
-        Columns to compare; by default all except ``groupby``.
+        Columns to compare; by default all except ``groupby``, its confidence and its stability.
     groupby : str
         Column of clusters; samples without a cluster, or with -1 as number or text, are left out.
 
@@ -283,8 +298,13 @@ def _compared(data: Any, columns: Sequence[str] | None, times: tuple[str, str] |
     import pandas as pd
 
     # A frame may have a column named obs.
-    known = data if isinstance(data, pd.DataFrame) else data.obs
-    names = [c for c in known.columns if c != groupby] if columns is None else list(columns)
+    known = data if isinstance(data, pd.DataFrame) else getattr(data, "obs", None)
+    if known is None:
+        raise ValueError(f"data is a {type(data).__name__}: must be an AnnData, MuData or DataFrame")
+    if isinstance(columns, str):
+        raise ValueError(f"columns = {columns!r}: must be a list of names")
+    own = (groupby, f"{groupby}_confidence", f"{groupby}_stability")
+    names = [c for c in known.columns if c not in own] if columns is None else list(columns)
     count = Counter(map(str, known.columns))
     for column in [groupby, *names]:
         if column not in known.columns:
@@ -295,6 +315,8 @@ def _compared(data: Any, columns: Sequence[str] | None, times: tuple[str, str] |
     groups = pd.Categorical(known[groupby])
     groups = groups.remove_categories([c for c in groups.categories if str(c) in NO_CLUSTER])
     known = known[groups.codes >= 0]
+    if known.empty:
+        raise ValueError(f"column `{groupby}`: no sample has a cluster")
 
     text = [(str(name), text_of(known[name])) for name in names]
     samples = list(map(str, known.index if known.index.is_unique else range(1, len(known) + 1)))

@@ -130,7 +130,10 @@ def test_save_and_load_keep_every_bit(tmp_path, quick, data):
     for loaded in (cdimc.load(tmp_path / "model.safetensors"), cdimc.CDIMCNet.load(tmp_path / "model.safetensors")):
         assert loaded._model.to_bytes() == fitted._model.to_bytes()
         assert np.array_equal(loaded.predict(data[0]), fitted.labels_)
-        assert loaded.get_params()["pretrain_epochs"] == 3
+        assert loaded.get_params()["pretrain_epochs"] == 3 and loaded.settings_.keys() == fitted.settings_.keys()
+        assert np.array_equal(loaded.to_frame(data[0])["cluster"], fitted.labels_)
+        with pytest.raises(ValueError, match=r"a model file has no samples: must be to_frame\(views\)"):
+            loaded.to_frame()
     with pytest.raises(ValueError, match="the model is a CDIMCNet, a Concat is needed"):
         cdimc.Concat.load(tmp_path / "model.safetensors")
 
@@ -151,3 +154,17 @@ def test_the_number_of_clusters_can_be_chosen(quick, data):
     assert fitted.cluster_number_["reason"].startswith(f"k = {fitted.n_clusters_}")
     with pytest.raises(ValueError, match="number of clusters = 0..5"):
         quick("concat", n_clusters="auto", n_clusters_range=(0, 5)).fit(data[0])
+
+
+class Named(cdimc.TMixture):
+    """A subclass with a parameter of its own."""
+
+    def __init__(self, n_clusters=3, *, title="", starts=2, random_state=0):
+        super().__init__(n_clusters, starts=starts, random_state=random_state)
+        self.title = title
+
+
+def test_a_subclass_may_have_parameters_of_its_own(data, quick):
+    named = clone(Named(title="cells")).fit(data[0])
+    assert named.get_params()["title"] == "cells"
+    assert np.array_equal(named.labels_, quick("t-mixture", starts=2).fit_predict(data[0]))

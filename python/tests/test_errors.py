@@ -161,5 +161,67 @@ def test_files_that_are_no_models_are_refused(tmp_path, quick, data):
     path.write_bytes(path.read_bytes()[:-3])
     with pytest.raises(ValueError, match="model.safetensors: not a "):
         cdimc.load(path)
-    with pytest.raises(FileNotFoundError):
-        quick("cdimc-net").fit(data[0]).save(tmp_path / "no" / "such" / "folder")
+    model = quick("cdimc-net").fit(data[0])
+    with pytest.raises(FileNotFoundError, match="such: no such folder"):
+        model.save(tmp_path / "no" / "such" / "folder")
+    with pytest.raises(ValueError, match="is a directory, must be a file"):
+        model.save(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "parameters, message",
+    [
+        ({"strict": "no"}, "strict = 'no': must be True or False"),
+        ({"n_jobs": True}, "n_jobs = True: must be a whole number other than 0, or None"),
+        ({"random_state": True}, "random_state = True: must be a whole number, a RandomState or None"),
+        ({"random_state": "0"}, "random_state = '0': must be a whole number, a RandomState or None"),
+        ({"random_state": np.random.default_rng(0)}, "random_state = Generator(PCG64)"),
+    ],
+)
+def test_truth_values_and_seeds_are_checked(parameters, message, data, quick):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        quick("concat", **parameters).fit(data[0])
+
+
+def test_options_of_a_fit_are_checked(data, quick):
+    with pytest.raises(ValueError, match="progress = 'yes': must be True, False, None or a function"):
+        quick("concat").fit(data[0], progress="yes")
+    with pytest.raises(ValueError, match="test_markers = 1: must be True or False"):
+        quick("concat").fit(data[0], test_markers=1)
+
+
+def test_anndata_that_is_no_view_is_refused_with_the_rule():
+    ad, md, pd = map(pytest.importorskip, ("anndata", "mudata", "pandas"))
+    cells = pd.DataFrame(index=["c1", "c2"])
+    with pytest.raises(ValueError, match="rna has no X: must be an AnnData with X, or a layer"):
+        cdimc.sample_names({"rna": ad.AnnData(obs=cells)})
+    rna = ad.AnnData(np.eye(2), obs=cells)
+    with pytest.raises(ValueError, match="rna is a MuData: must be one of its modalities"):
+        cdimc.sample_names({"rna": md.MuData({"rna": rna})})
+    with pytest.raises(ValueError, match="view 0 is a AnnData: must be an array, as its to_df"):
+        cdimc.missing.hide([rna], np.ones((2, 1)))
+    twice = pd.DataFrame(np.eye(2), index=["c1", "c1"])
+    for summary in (cdimc.pp.observed, cdimc.pp.missing):
+        with pytest.raises(ValueError, match="rna: id `c1` is in row 1 and again in row 2: ids must be unique"):
+            summary({"rna": twice})
+
+
+def test_rows_in_another_order_are_not_compared():
+    pd = pytest.importorskip("pandas")
+    truth = pd.Series([0, 0, 1, 1], index=["a", "b", "c", "d"])
+    for found in (truth, truth.to_numpy(), truth.reset_index(drop=True)):
+        assert cdimc.metrics.accuracy(truth, found) == 1
+    for found in (truth[::-1], truth.rename(index={"a": "z"})):
+        with pytest.raises(ValueError, match="the index of found differs from the index of truth: row i of both must be"):
+            cdimc.metrics.accuracy(truth, found)
+    frame = truth.astype(float).to_frame()
+    with pytest.raises(ValueError, match="the index of view 1 differs from the index of view 0"):
+        cdimc.missing.hide([frame, frame[::-1]], np.ones((4, 2)))
+    with pytest.raises(ValueError, match="the index of the mask differs from the index of view 0"):
+        cdimc.missing.hide([frame], cdimc.pp.observed([frame[::-1]]))
+
+
+@pytest.mark.parametrize("name, value", [("n_samples", -1), ("n_samples", 5.0), ("n_views", 0), ("seed", None), ("seed", -1)])
+def test_the_shape_and_seed_of_a_mask_are_whole_numbers(name, value):
+    with pytest.raises(ValueError, match=f"{name} = {value}: must be a whole number of at least [01]"):
+        cdimc.missing.PerView(0.3).mask(**{"n_samples": 9, "n_views": 2, "seed": 0, name: value})

@@ -430,3 +430,42 @@ def test_numbered_rows_are_joined_only_if_all_frames_have_as_many(frames):
     assert len(cdimc.sample_names(equal)) == 20
     # A frame without rows is a view that no sample has.
     assert len(cdimc.sample_names(equal | {"table1": equal["table1"].iloc[:0]})) == 20
+
+
+def test_anndata_that_only_numbers_its_cells_is_joined_only_if_all_have_as_many():
+    ad, md = pytest.importorskip("anndata"), pytest.importorskip("mudata")
+    rna, adt = ad.AnnData(np.eye(9)), ad.AnnData(np.eye(7))
+    for views in ({"rna": rna, "adt": adt}, {"rna": rna.to_df(), "adt": adt}, md.MuData({"rna": rna, "adt": adt})):
+        with pytest.raises(ValueError, match="rows without names: rna has 9, adt has 7; .* adata.obs_names = NAMES"):
+            cdimc.sample_names(views)
+    assert len(cdimc.sample_names([rna, adt[:0], rna.copy()])) == 9
+    # Names with gaps are left from a filter of numbered cells.
+    assert len(cdimc.sample_names([rna, adt[1:]])) == 9
+
+
+def test_none_is_a_view_that_is_not_there(frames, quick):
+    model = quick("t-mixture").fit({**frames, "other": None})
+    assert model.view_names_ == ["table0", "table1", "table2"]
+    first = {"table0": frames["table0"]}
+    assert np.array_equal(model.predict({**first, "table1": None, "table2": None}), model.predict(first))
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
+def test_numbers_in_columns_of_objects_are_numbers(missing):
+    frame = pd.DataFrame({"a": [1, 2.5, missing], "b": [Decimal(1), missing, Decimal(2)], "c": [True, False, missing]})
+    expected = [[1, 1, 1, np.nan], [2.5, np.nan, 0, np.nan], [np.nan, 2, np.nan, np.nan]]
+    frame = frame.astype(object).assign(d=None)
+    before = frame.copy()
+    assert np.array_equal(as_views([frame])[0].values, expected, equal_nan=True)
+    assert frame.equals(before) and (frame.dtypes == object).all()
+    with pytest.raises(ValueError, match="column `a` is of type object"):
+        as_views([frame.assign(a=["1", "2", "3"])])
+
+
+def test_anndata_of_dask_is_read(quick):
+    ad, da, sparse = map(pytest.importorskip, ("anndata", "dask.array", "scipy.sparse"))
+    values = np.random.default_rng(0).poisson(0.7, (9, 5)).astype(float)
+    chunks = da.from_array(values, chunks=(4, 5))
+    assert np.array_equal(as_views([ad.AnnData(chunks)])[0].values, values)
+    view = as_views([ad.AnnData(chunks.map_blocks(sparse.csr_matrix))])[0].values
+    assert np.array_equal(sparse.csr_matrix((view.data, view.indices, view.indptr), view.shape).toarray(), values)

@@ -46,6 +46,9 @@ def test_views_of_a_frame_are_columns_by_position_or_by_name(table, quick):
     for wrong, given in (([[0], [100]], X), ([["c0"], ["d"]], frame), ([[0], ["c1"]], X), ([[0], 1], X)):
         with pytest.raises(ValueError, match=r"views\[1\] = .*: must be columns of X, which has 39"):
             cdimc.AsSingleTable(quick("concat"), views=wrong).fit(given)
+    for wrong in ("c0", {"rna": slice(0, 12)}):
+        with pytest.raises(ValueError, match="views = .*: must be a list of slices or of arrays of columns"):
+            cdimc.AsSingleTable(quick("concat"), views=wrong).fit(frame)
 
 
 def test_what_a_fit_does_not_take_is_refused(table, quick):

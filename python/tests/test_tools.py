@@ -284,6 +284,35 @@ def test_a_mudata_with_results_can_be_written(frames, quick, tmp_path):
     mdata.write(tmp_path / "out.h5mu")
     again = md.read(tmp_path / "out.h5mu")
     assert (again.obs["cluster"] == mdata.obs["cluster"]).all()
+    pd.testing.assert_frame_equal(cdimc.tl.markers(again), cdimc.tl.markers(mdata))
+    for name in (1, "", "a/b"):
+        with pytest.raises(ValueError, match=f"key_added = {name!r}: must be text without `/`"):
+            cdimc.tl.cluster(mdata, 3, key_added=name)
+
+
+def test_tools_refuse_data_without_results_of_clusters():
+    ad = pytest.importorskip("anndata")
+    other = ad.AnnData(np.eye(2), uns={"cluster": np.arange(2)})
+    for data in (other, pd.DataFrame(), np.eye(2)):
+        for tool, name in ((cdimc.tl.markers, "markers"), (cdimc.tl.stability, "model"), (cdimc.pl.stability, "stability")):
+            with pytest.raises(ValueError, match=f"no {name} in uns.'cluster'.: cdimc.tl"):
+                tool(data)
+    for n in (0, -1, 2.5):
+        with pytest.raises(ValueError, match=f"n = {n}: must be a whole number of at least 1"):
+            cdimc.pl.markers(other, n)
+
+
+def test_the_results_of_a_clustering_are_not_compared_with_it():
+    obs = pd.DataFrame({"cluster": list("aaaabbbb"), "age": [41, 44, 47, 43, 58, 60, 63, 59]})
+    results = obs.assign(cluster_confidence=np.linspace(0.5, 1, 8), cluster_stability=np.linspace(1, 0.8, 8))
+    assert cdimc.tl.associations(results).equals(cdimc.tl.associations(obs))
+    assert len(cdimc.tl.associations(results, ["cluster_confidence"])) == 1
+    with pytest.raises(ValueError, match="columns = 'age': must be a list of names"):
+        cdimc.tl.associations(obs, "age")
+    with pytest.raises(ValueError, match="column `cluster`: no sample has a cluster"):
+        cdimc.tl.associations(obs.assign(cluster=np.nan))
+    with pytest.raises(ValueError, match="data is a ndarray: must be an AnnData, MuData or DataFrame"):
+        cdimc.tl.associations(np.eye(2))
 
 
 def test_stability_and_pictures_of_what_was_found(tmp_path):
@@ -332,3 +361,18 @@ def test_stability_and_pictures_of_what_was_found(tmp_path):
     with pytest.raises(ValueError, match="several views"):
         cdimc.pl.contributions(alone)
     alone.write(tmp_path / "alone.h5mu")
+
+
+def test_a_mudata_keeps_the_reason_for_the_number_of_clusters(frames, quick, tmp_path):
+    ad, md = pytest.importorskip("anndata"), pytest.importorskip("mudata")
+    mdata = md.MuData({name: ad.AnnData(frame) for name, frame in frames.items()})
+    estimator = quick("t-mixture", n_clusters="auto", n_clusters_range=(2, 4), starts=2)
+    cdimc.tl.cluster(mdata, method=estimator)
+    mdata.write(tmp_path / "out.h5mu")
+    found = md.read(tmp_path / "out.h5mu").uns["cluster"]["cluster_number"]
+    number = estimator.cluster_number_
+    assert found["reason"] == number["reason"] and found["n_clusters"].tolist() == [2, 3, 4]
+    shared = [candidate["held-out"]["shared-information"] for candidate in number["candidates"]]
+    assert found["shared_information"].tolist() == shared
+    cdimc.tl.cluster(mdata, 3)
+    assert "cluster_number" not in mdata.uns["cluster"]
