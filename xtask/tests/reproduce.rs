@@ -96,7 +96,9 @@ fn a_dry_run_runs_nothing() {
     let out = tempfile::tempdir().unwrap();
     let output = run(&["smoke", "--dry-run"], out.path());
     assert!(output.status.success());
-    assert!(text(&output.stdout).lines().all(|line| line.starts_with("to run   synthetic")));
+    let lines = text(&output.stdout);
+    assert!(lines.lines().all(|line| line.starts_with("to run   synthetic")), "{lines}");
+    assert!(lines.lines().all(|line| line.contains(", mask seed ")), "{lines}");
     assert!(std::fs::read_dir(out.path()).unwrap().next().is_none());
 }
 

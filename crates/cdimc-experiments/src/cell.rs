@@ -3,7 +3,7 @@
 use crate::settings::agree;
 use cdimc_data::Seed;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 
@@ -43,7 +43,7 @@ impl Cell {
     /// SHA-256 over everything the result depends on; names of experiments and rows are left out, and of the
     /// settings those at their defaults, so that a new setting makes no old result void.
     pub(crate) fn key(&self) -> String {
-        let mut identity = serde_json::json!({
+        let mut identity = json!({
             "dataset": self.dataset, "checksum": self.checksum, "n_clusters": self.n_clusters,
             "pattern": self.pattern, "fold": self.fold, "method": self.method,
             "changed": self.changed, "repetition": self.repetition, "seed": self.seed,
@@ -71,6 +71,13 @@ impl Cell {
         format!("{dataset} {pattern}{fold} {label} repetition {repetition}")
     }
 
+    /// The seeds in words, with which `cdimc mask` draws the same mask and the method finds the same labels.
+    pub(crate) fn seeds(&self) -> String {
+        let [mask, method] = [self.mask_seed(), self.method_seed()].map(|seed| json!(seed));
+        let drawn = self.fold.map_or_else(|| format!("mask seed {mask}, "), |_| String::new());
+        format!("{drawn}method seed {method}")
+    }
+
     /// The seed of a drawn mask: the same for every method.
     pub(crate) fn mask_seed(&self) -> Seed {
         let seed = Seed::new(self.seed).stream("masks").stream(&self.dataset);
@@ -88,7 +95,6 @@ impl Cell {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use serde_json::json;
 
     pub(crate) fn cell() -> Cell {
         Cell {
@@ -135,5 +141,18 @@ pub(crate) mod tests {
         let same_mask = Cell { mask: Some(0), ..second };
         assert_eq!(same_mask.mask_seed(), cell().mask_seed());
         assert_ne!(same_mask.method_seed(), cell().method_seed());
+    }
+
+    #[test]
+    fn the_seeds_in_words_are_those_of_the_run_and_a_given_mask_has_none() {
+        let words = cell().seeds();
+        let numbers: Vec<u64> =
+            words.split(' ').filter_map(|word| word.trim_end_matches(',').parse().ok()).collect();
+        assert_eq!(
+            numbers.iter().map(|&number| Seed::new(number)).collect::<Vec<_>>(),
+            [cell().mask_seed(), cell().method_seed()]
+        );
+        let given = Cell { fold: Some(0), ..cell() };
+        assert!(given.seeds().starts_with("method seed "), "{}", given.seeds());
     }
 }

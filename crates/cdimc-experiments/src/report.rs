@@ -1,5 +1,6 @@
 //! Report of one experiment, from its records alone: tables with the paper's numbers, and figures.
 
+use crate::cell::Cell;
 use crate::experiment::{Experiment, Figure};
 use crate::figure::{self, HeatMap};
 use crate::methods::{self, BSV};
@@ -36,7 +37,30 @@ pub(crate) fn write(experiment: &Experiment, records: &[Record], folder: &Path) 
     for (place, runs) in places(standing(records).into_iter()) {
         writeln!(text, "- {runs} runs: {place}")?;
     }
+    write_whole(&folder.join("table.csv"), csv(&tables(records)).as_bytes())?;
     Ok(write_whole(&folder.join("report.md"), text.as_bytes())?)
+}
+
+/// All tables in one CSV, scores and their standard deviations x 100.
+fn csv(tables: &[Table<'_>]) -> String {
+    const SCORES: [&str; 5] = ["acc", "nmi", "ari", "purity", "f"];
+    let mut text = "dataset,pattern,method,runs,scored,seconds".to_owned();
+    SCORES.iter().for_each(|score| text += &format!(",{score},{score}_sd"));
+    let quoted = |word: &str| format!("\"{}\"", word.replace('"', "\"\""));
+    let number = |value: Option<f64>| value.map_or_else(String::new, |value| format!("{value:.2}"));
+    for table in tables {
+        for row in &table.rows {
+            let names = [table.dataset, table.pattern, row.label.as_str()].map(quoted).join(",");
+            let [seconds, _] = costs(row.scored());
+            let seconds = number(seconds.map(|seconds| seconds.mean));
+            text += &format!("\n{names},{},{},{seconds}", row.records.len(), row.scored().count());
+            for score in SCORES.map(|score| row.percent(score)) {
+                text += &format!(",{}", number(score.map(|score| score.mean)));
+                text += &format!(",{}", number(score.and_then(|score| score.deviation)));
+            }
+        }
+    }
+    text + "\n"
 }
 
 /// The tables and remarks for a terminal.
@@ -117,13 +141,20 @@ fn grid(table: &Table<'_>, published: &Published) -> Grid {
 
 /// How to read the tables, and what they lack.
 fn remarks(records: &[Record], published: &Published) -> String {
-    let mut text = format!(
+    let mut text = String::from(
         "\nScores x 100, mean ± standard deviation (n - 1) over masks and repetitions. NMI is normalized by the \
-         arithmetic mean of the entropies.\nThe paper's numbers: {}; the normalizer of its NMI is not stated. Seconds \
-         are the method's alone; MiB is the largest resident set of its process, data included.\n",
-        published.source
+         arithmetic mean of the entropies.\nSeconds are the method's alone; MiB is the largest resident set of its \
+         process, data included.\n",
     );
     let kept = standing(records);
+    let is_published = |Cell { dataset, pattern, method, .. }: &Cell| {
+        published.entry(dataset, pattern, method).is_some()
+    };
+    if kept.iter().any(|record| is_published(&record.cell)) {
+        let source = &published.source;
+        text +=
+            &format!("The paper's numbers: {source}; the normalizer of its NMI is not stated.\n");
+    }
     if kept.iter().any(|record| record.cell.method == BSV) {
         text += "bsv is no method one could use: the truth picks its view in every run.\n";
     }
@@ -157,4 +188,37 @@ fn write_settings(text: &mut String, experiment: &Experiment, records: &[Record]
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::tests::record;
+
+    #[test]
+    fn the_csv_has_a_line_per_row_and_leaves_cells_without_a_number_empty() {
+        let mut records = [record(1, 0.9), record(2, 0.7), record(3, 0.5)];
+        records[2].cell.label = "one run, \"weight\" 0.1".into();
+        let text = csv(&tables(&records));
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(
+            lines,
+            [
+                "dataset,pattern,method,runs,scored,seconds,acc,acc_sd,nmi,nmi_sd,ari,ari_sd,purity,purity_sd,f,f_sd",
+                r#""synthetic","per-view:0.3","concat",2,2,1.50,80.00,14.14,40.00,7.07,,,,,,"#,
+                r#""synthetic","per-view:0.3","one run, ""weight"" 0.1",1,1,1.50,50.00,,25.00,,,,,,,"#,
+            ]
+        );
+    }
+
+    #[test]
+    fn the_paper_is_named_beside_its_data_only() {
+        let published = Published::table().unwrap();
+        let named =
+            |records: &[Record]| remarks(records, &published).contains("The paper's numbers");
+        let mut records = [record(1, 0.9)];
+        assert!(!named(&records));
+        records[0].cell.dataset = "handwritten".into();
+        assert!(named(&records));
+    }
 }

@@ -75,7 +75,7 @@ fn run_experiment(
     if arguments.dry_run {
         for cell in cells {
             let state = if of(cell).is_some() { "recorded" } else { "to run" };
-            say!("{state:8} {}", cell.title());
+            say!("{state:8} {}, {}", cell.title(), cell.seeds());
         }
         return Ok(false);
     }

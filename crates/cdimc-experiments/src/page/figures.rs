@@ -130,17 +130,36 @@ pub(super) fn losses(results: &Results, figures: &mut Figures) -> Result<String>
     Ok(blocks(parts))
 }
 
-/// In how many runs the loss falls, and how much of the fall the first tenth of the rounds brings.
+/// In how many runs the loss falls, and how much of the fall the first tenth of the rounds brings. A run may end after
+/// six rounds, so the tenth is rounded up.
 fn fall(table: &Table<'_>) -> Option<String> {
     let runs = report::finetuning_losses(table);
     let part = |values: &&[f64]| {
         let (first, last) = (values.first()?, values.last()?);
-        (last < first).then(|| 100.0 * (first - values[values.len() / 10]) / (first - last))
+        (last < first).then(|| 100.0 * (first - values[values.len().div_ceil(10)]) / (first - last))
     };
     let early = Summary::of(runs.iter().filter_map(part))?;
     Some(format!(
-        "it ends lower than it began in {} of {} runs; the first tenth of the rounds brings {early} % of the fall.",
+        "it ends lower than it began in {} of {} runs; the first tenth of the rounds (rounded up) brings {early} % of the fall.",
         early.n,
         runs.len()
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::tests::record;
+    use crate::table::tables;
+    use cdimc_core::Curve;
+
+    #[test]
+    fn a_run_of_few_rounds_has_fallen_after_its_first() {
+        let mut record = record(1, 0.9);
+        let values = vec![5.0, 3.0, 1.0];
+        record.outcome.curves = vec![Curve { name: "finetune-loss".into(), values }];
+        let records = [record];
+        let table = tables(&records).remove(0);
+        assert!(fall(&table).unwrap().ends_with("brings 50.00 % of the fall."));
+    }
 }
