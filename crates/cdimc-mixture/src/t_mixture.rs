@@ -16,7 +16,7 @@ use crate::sets::{Hiding, Limits};
 use crate::settings::TMixture;
 use crate::watch::Watch;
 use cdimc_core::check::{at_least_one, positive, setting};
-use cdimc_core::{ClusterError, Clusterer, Clustering, Cost, Curve, Fitted, Observer};
+use cdimc_core::{ClusterError, Clusterer, Clustering, Cost, Curve, Fitted, Observer, Step};
 use cdimc_data::{MultiView, Seed};
 use ndarray::{Array1, Array2, Axis};
 use rand::seq::index::sample;
@@ -32,7 +32,7 @@ const MIN_SEARCH_SAMPLES: usize = 100;
 /// Number of samples below which the search is repeated: coordinates and clusters depend on chance.
 const FEW_SAMPLES: usize = 500;
 /// Number of searches in few samples.
-const SEARCHES: u64 = 7;
+const SEARCHES: usize = 7;
 /// Largest value of `degrees-of-freedom`; beyond it, distances are lost in rounding.
 const MAX_DEGREES_OF_FREEDOM: f64 = 1e6;
 
@@ -52,15 +52,8 @@ impl TMixture {
         }
         let searched = part.as_ref().unwrap_or(data);
         let views = Views::of(searched, data);
-        let mut found = vec![self.search(&views, n_clusters, seed, observer)?];
-        if searched.n_samples() < FEW_SAMPLES {
-            for nth in 1..SEARCHES {
-                let seed = seed.stream("searches").nth(nth);
-                found.push(self.search(&views, n_clusters, seed, observer)?);
-            }
-        }
-        let Found { choice, best: Optimum { fit, shared }, refined } =
-            most_typical(found, searched.n_samples());
+        let found = self.search(&views, n_clusters, seed, observer)?;
+        let Found { choice, best: Optimum { fit, shared }, refined } = found;
         let prior = choice.prior;
         let mut fit = fit.by_size();
         let (projections, evidence) = (choice.projections, choice.evidence);
@@ -89,8 +82,28 @@ impl TMixture {
         Ok(solution(all, fit))
     }
 
-    /// Chooses coordinates and searches once.
+    /// Chooses coordinates and searches: in few samples several times, with the most typical result.
     fn search(
+        &self,
+        views: &Views<'_>,
+        n_clusters: usize,
+        seed: Seed,
+        observer: &dyn Observer,
+    ) -> Result<Found, ClusterError> {
+        let n_samples = views.data.n_samples();
+        let n_searches = Self::n_searches(n_samples);
+        let mut found = vec![self.search_once(views, n_clusters, seed, observer)?];
+        let inner = |step: &Step| observer.on_inner_step(step);
+        for nth in 1..n_searches {
+            observer.step("searches", nth, n_searches, None)?;
+            let seed = seed.stream("searches").nth(nth as u64);
+            found.push(self.search_once(views, n_clusters, seed, &inner)?);
+        }
+        Ok(most_typical(found, n_samples))
+    }
+
+    /// Chooses coordinates and searches once.
+    fn search_once(
         &self,
         views: &Views<'_>,
         n_clusters: usize,
@@ -126,6 +139,11 @@ impl TMixture {
         let exponent = calibration::exponent(observations, responsibilities, prior, seed);
         let hiding = Hiding { observations, mixture, prior, exponent, seed };
         (exponent, hiding.limits(self.coverage))
+    }
+
+    /// Returns how often a fit of `n_samples` samples searches: 7 times below 500 samples, else once.
+    pub fn n_searches(n_samples: usize) -> usize {
+        if n_samples < FEW_SAMPLES { SEARCHES } else { 1 }
     }
 
     /// Returns the samples that the search uses, ascending: all, or at most `search-samples` drawn at random.
@@ -262,7 +280,7 @@ impl Clusterer for TMixture {
     }
 }
 
-/// Result of one search.
+/// Result of a search.
 struct Found {
     choice: Choice,
     best: Optimum,

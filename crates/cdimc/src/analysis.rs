@@ -215,6 +215,7 @@ impl<'a> Analysis<'a> {
             ("coordinates", 0.6),
             ("starts", 0.1),
             ("refinement", 0.3),
+            ("searches", (TMixture::n_searches(self.samples.data.n_samples()) - 1) as f64),
             ("stability", stability),
             ("other views", if self.tests_markers { 0.4 } else { 0.0 }),
         ]

@@ -10,6 +10,7 @@ use cdimc_data::{
 use ndarray::{Array2, Axis, concatenate, s};
 use rand::Rng;
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 fn dataset(n_samples: usize) -> Dataset {
@@ -287,4 +288,27 @@ fn settings_out_of_range_are_named() {
     let rule = "degrees-of-freedom = 10000000: must be positive and at most 1e6";
     assert_eq!(text(normal), rule);
     TMixture::default().check().unwrap();
+}
+
+#[test]
+fn clusterings_are_alike_by_one_if_equal_and_by_zero_if_independent() {
+    assert_eq!(adjusted_rand(&[0, 0, 1, 1], &[1, 1, 0, 0]), 1.0);
+    assert_eq!(adjusted_rand(&[0, 0, 1, 1], &[0, 1, 0, 1]), 0.0);
+    assert_eq!(adjusted_rand(&[0, 0], &[0, 0]), 1.0);
+}
+
+#[test]
+fn few_samples_are_searched_seven_times_and_more_samples_once() {
+    let n_repeats = |n_samples: usize| {
+        let data = incomplete(&dataset(n_samples));
+        let repeats = AtomicUsize::new(0);
+        let count = |step: &Step| {
+            repeats.fetch_add(usize::from(step.stage == "searches"), Ordering::Relaxed);
+            ControlFlow::Continue(())
+        };
+        let settings = TMixture { starts: 1, ..TMixture::default() };
+        settings.fit(&data, 2, Seed::new(1), &count).unwrap();
+        repeats.into_inner()
+    };
+    assert_eq!([n_repeats(60), n_repeats(500)], [6, 0]);
 }
