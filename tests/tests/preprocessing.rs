@@ -53,14 +53,14 @@ fn graphs_over_the_geometry_version_equal_the_reference() {
         let present: Vec<usize> =
             (0..order.len()).filter(|&i| data.mask().is_observed(order[i], view)).collect();
         let samples: Vec<usize> = present.iter().map(|&i| order[i]).collect();
-        let rows: Vec<u32> = present.iter().map(|&i| i as u32).collect();
         let points = geometry_version(&data, view, &samples);
         let edges: ArrayD<i64> = golden.array(&format!("graph{view}_edges"));
         let edges: Vec<(usize, usize)> =
             edges.outer_iter().map(|edge| (edge[0] as usize, edge[1] as usize)).collect();
         let expected = KnnGraph::from_edges(order.len(), edges).expect("edges between samples");
         for search in [Search::KdTree, Search::Exhaustive] {
-            let found = KnnGraph::of_view(points.view(), &rows, order.len(), n_neighbors, search);
+            let found =
+                KnnGraph::of_view(points.view(), &present, order.len(), n_neighbors, search);
             assert_eq!(found.expect("enough points"), expected, "view {view}");
         }
     }

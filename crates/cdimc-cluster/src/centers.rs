@@ -126,7 +126,7 @@ fn spectral_labels(
     seed: Seed,
 ) -> Result<KMeansFit, ClusterError> {
     let n = z.nrows();
-    let places: Vec<u32> = (0..n as u32).collect();
+    let places: Vec<usize> = (0..n).collect();
     let points = z.mapv(f64::from);
     let neighbors = N_NEIGHBORS.min(n - 1);
     let graph = KnnGraph::of_view(points.view(), &places, n, neighbors, Search::Auto)?;

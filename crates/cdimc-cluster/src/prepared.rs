@@ -115,10 +115,11 @@ fn graphs(
         if !has_edges {
             return KnnGraph::from_edges(n_samples, []);
         }
-        let places = &input.views[view].rows;
-        let rows: Vec<usize> = places.iter().map(|&place| order[place as usize]).collect();
+        let places: Vec<usize> =
+            input.views[view].rows.iter().map(|&place| place as usize).collect();
+        let rows: Vec<usize> = places.iter().map(|&place| order[place]).collect();
         let points = geometry_version(data, view, &rows);
-        KnnGraph::of_view(points.view(), places, n_samples, settings.neighbors, Search::Auto)
+        KnnGraph::of_view(points.view(), &places, n_samples, settings.neighbors, Search::Auto)
     };
     Ok((0..data.n_views()).map(graph).collect::<Result<_, _>>()?)
 }

@@ -50,15 +50,15 @@ impl KnnGraph {
     /// Returns the graph of a view, with an edge between two observed samples if either is among the `n_neighbors` nearest
     /// of the other (the "or" rule of eq. 6).
     ///
-    /// `points`: the observed rows, `(n_observed, n_features)`. `rows`: their sample indices in `0..n_samples`, which are the
-    /// nodes. With at most `n_neighbors + 1` observed samples, all of them are connected.
+    /// `points`: the observed rows, `(n_observed, n_features)`. `rows`: their different sample indices in `0..n_samples`, which are
+    /// the nodes. With at most `n_neighbors + 1` observed samples, all of them are connected.
     ///
     /// # Errors
     /// If fewer than two rows are observed, `n_neighbors` is 0, a coordinate is not finite, or `rows` has the wrong length or
     /// range.
     pub fn of_view(
         points: ArrayView2<f64>,
-        rows: &[u32],
+        rows: &[usize],
         n_samples: usize,
         n_neighbors: usize,
         search: Search,
@@ -68,7 +68,7 @@ impl KnnGraph {
         }
         let found = nearest(points, n_neighbors, search)?;
         let edges = found.indices.indexed_iter().map(|((i, _), &j)| (rows[i], rows[j as usize]));
-        Self::from_edges(n_samples, edges.map(|(i, j)| (i as usize, j as usize)))
+        Self::from_edges(n_samples, edges)
     }
 
     /// Number of nodes: all samples, observed or not.
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn sample_numbers_must_match_the_points_and_the_samples() {
-        let of = |rows: &[u32]| {
+        let of = |rows: &[usize]| {
             let points = array![[0.0], [1.0]];
             KnnGraph::of_view(points.view(), rows, 3, 1, Search::Auto).unwrap_err().to_string()
         };

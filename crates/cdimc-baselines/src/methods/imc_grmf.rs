@@ -90,7 +90,7 @@ struct ViewConstants {
 impl ImcGrmf {
     /// Returns the graph W over the rows of a view: symmetric, 0/1, without loops.
     pub(crate) fn graph(&self, view: ArrayView2<'_, f64>) -> Result<KnnGraph, ClusterError> {
-        let rows: Vec<u32> = (0..view.nrows() as u32).collect();
+        let rows: Vec<usize> = (0..view.nrows()).collect();
         Ok(KnnGraph::of_view(view, &rows, rows.len(), self.neighbors, Search::Auto)?)
     }
 

@@ -25,7 +25,6 @@ pub(super) fn graph_eigenvalues(
     for view in 0..data.n_views() {
         let rows = data.mask().observed_rows(view);
         let points = geometry_version(data, view, &rows);
-        let rows: Vec<u32> = rows.into_iter().map(|i| i as u32).collect();
         graphs.push(KnnGraph::of_view(points.view(), &rows, n, n_neighbors, Search::Auto)?);
     }
     let degree =
@@ -92,7 +91,7 @@ mod tests {
         let view = Array2::from_shape_fn((1200, 2), |(i, j)| {
             (100 * (i / 60) * (1 + j)) as f64 + ((i * 37 + j * 11) % 60) as f64 / 60.0
         });
-        let rows: Vec<u32> = (0..1200).collect();
+        let rows: Vec<usize> = (0..1200).collect();
         let graph = KnnGraph::of_view(view.view(), &rows, 1200, 5, Search::Auto).unwrap();
         let scale: Vec<f64> =
             (0..1200).map(|i| (graph.neighbors(i).len().max(1) as f64).sqrt().recip()).collect();
