@@ -4,15 +4,17 @@ use super::finetune::Assignment;
 use super::input::{InputViews, LinearMap};
 use crate::CdimcNet;
 use cdimc_core::{
-    ClusterError, Clustering, Model, ViewAnalysis, archive::Archive, check::setting,
+    ClusterError, Clustering, Model, ViewAnalysis,
+    archive::{self, Archive},
+    check::setting,
     confidence::relative_margins,
 };
-use cdimc_data::{MultiView, Standardizer, write_whole};
+use cdimc_data::{MultiView, Standardizer};
 use cdimc_nn::{Dense, NetworkInput, ViewWeights, Weights};
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use std::{fs, path::Path};
+use std::path::Path;
 
 const KIND: &str = "cdimc model";
 
@@ -73,24 +75,12 @@ impl CdimcModel {
         self.views.network_input(data, views, &order)
     }
 
-    /// Writes the model and its settings to a safetensors file, completely or not at all.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), ClusterError> {
-        Ok(write_whole(path.as_ref(), &self.to_bytes()?)?)
-    }
-
-    /// Reads a model written by [`CdimcModel::save`]. `analysis` reads its coordinates, if it has any.
+    /// Reads a model written by [`Model::save`]. `analysis` reads its coordinates, if it has any.
     ///
     /// # Errors
     /// If the file cannot be read, is not a model, or was truncated or changed.
     pub fn load(path: impl AsRef<Path>, analysis: &dyn ViewAnalysis) -> Result<Self, ClusterError> {
-        let path = path.as_ref();
-        let bytes = fs::read(path)
-            .map_err(|e| ClusterError::Model(format!("cannot read {}: {e}", path.display())))?;
-        Self::from_bytes(&bytes, analysis)
-            .map_err(|e| ClusterError::Model(format!("{}: {e}", path.display())))
+        archive::load(path.as_ref(), |bytes| Self::from_bytes(bytes, analysis))
     }
 
     /// Reads a model from the content of a file.

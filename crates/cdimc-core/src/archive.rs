@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::io::{ErrorKind, Read};
+use std::path::Path;
 
 const METADATA: &str = "cdimc";
 /// Name used in messages about a file of any kind.
@@ -117,7 +120,7 @@ impl Archive {
     /// # Errors
     /// If an array cannot be described.
     pub fn to_bytes(&self) -> Result<Vec<u8>, ClusterError> {
-        let failed = |e: &dyn std::fmt::Display| ClusterError::Model(format!("{}: {e}", self.kind));
+        let failed = |e: &dyn Display| ClusterError::Model(format!("{}: {e}", self.kind));
         let label = Label {
             kind: self.kind.clone(),
             version: Self::VERSION,
@@ -170,8 +173,7 @@ impl Archive {
     fn read_unchecked(kind: Option<&str>, bytes: &[u8]) -> Result<(Self, String), ClusterError> {
         let refuse = |reason: String| ClusterError::Model(reason);
         let wanted = kind.unwrap_or(ANY_KIND);
-        let foreign =
-            |e: &dyn std::fmt::Display| refuse(format!("not a {wanted}, or a damaged one: {e}"));
+        let foreign = |e: &dyn Display| refuse(format!("not a {wanted}, or a damaged one: {e}"));
         let (_, header) = SafeTensors::read_metadata(bytes).map_err(|e| foreign(&e))?;
         let metadata = header.metadata().as_ref();
         let mut notes: BTreeMap<String, String> =
@@ -291,6 +293,37 @@ pub fn note(bytes: &[u8], key: &str) -> Result<Option<String>, ClusterError> {
 #[doc(hidden)] // Of tests and fuzzing, not of users.
 pub fn with_new_checksum(bytes: &[u8]) -> Result<Vec<u8>, ClusterError> {
     Archive::read_unchecked(None, bytes)?.0.to_bytes()
+}
+
+/// Returns the model or checkpoint that `read` makes of the bytes of a file.
+///
+/// # Errors
+/// If the file cannot be read, or as for `read`; the message names the file.
+pub fn load<T>(
+    path: &Path,
+    read: impl FnOnce(&[u8]) -> Result<T, ClusterError>,
+) -> Result<T, ClusterError> {
+    let named = |error: &dyn Display| ClusterError::Model(format!("{}: {error}", path.display()));
+    let bytes = read_bounded(path).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => named(&"no such file"),
+        ErrorKind::IsADirectory => named(&"is a directory, a model file is needed"),
+        _ => named(&error),
+    })?;
+    read(&bytes).map_err(|e| named(&e))
+}
+
+/// Reads a model file; only the first bytes of a file that begins like no model, because it may have no end.
+fn read_bounded(path: &Path) -> std::io::Result<Vec<u8>> {
+    /// Largest header of a model file in bytes, as in `safetensors`.
+    const MAX_HEADER: u64 = 100_000_000;
+    let mut file = std::fs::File::open(path)?;
+    let mut bytes = Vec::new();
+    file.by_ref().take(8).read_to_end(&mut bytes)?;
+    let begins_as_one = bytes
+        .first_chunk()
+        .is_some_and(|&length| (1..=MAX_HEADER).contains(&u64::from_le_bytes(length)));
+    file.take(if begins_as_one { u64::MAX } else { 1 << 16 }).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Serializes to safetensors with the metadata in alphabetical order; the order of the crate safetensors varies from run

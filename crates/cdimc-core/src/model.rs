@@ -1,11 +1,12 @@
 //! The trait of trained models.
 
 use crate::{ClusterError, Clustering, archive::Archive};
-use cdimc_data::{MultiView, Standardizer};
+use cdimc_data::{MultiView, Standardizer, write_whole};
 use ndarray::Array2;
 use serde_json::Value;
 use std::any::Any;
 use std::fmt::Debug;
+use std::path::Path;
 
 /// A trained model: clusters new samples with any subset of its views, and fills in missing views.
 pub trait Model: Any + Send + Sync + Debug {
@@ -47,6 +48,14 @@ pub trait Model: Any + Send + Sync + Debug {
     /// Same as [`Model::archive`], or if an array cannot be described.
     fn to_bytes(&self) -> Result<Vec<u8>, ClusterError> {
         self.archive()?.to_bytes()
+    }
+
+    /// Writes the model to a safetensors file, completely or not at all.
+    ///
+    /// # Errors
+    /// Same as [`Model::to_bytes`], or if the file cannot be written.
+    fn save(&self, path: &Path) -> Result<(), ClusterError> {
+        Ok(write_whole(path, &self.to_bytes()?)?)
     }
 
     /// Number of features of every view.

@@ -9,10 +9,11 @@ use crate::model::Mixture;
 use crate::model::components::Components;
 use crate::sets::Limits;
 use crate::settings::TMixture;
-use cdimc_core::archive::Archive;
+use cdimc_core::archive::{self, Archive};
 use cdimc_core::{ClusterError, Clusterer};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
+use std::path::Path;
 
 /// Content of a model file besides its arrays. Saved as JSON bytes in the array `description`, since the checksum
 /// is over numbers.
@@ -86,6 +87,14 @@ impl MixtureModel {
             }
         }
         Ok(archive)
+    }
+
+    /// Reads a model written by [`Model::save`](cdimc_core::Model::save).
+    ///
+    /// # Errors
+    /// If the file cannot be read, is not a mixture, or is truncated or changed.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, ClusterError> {
+        archive::load(path.as_ref(), Self::from_bytes)
     }
 
     /// Reads a model from the content of a file.

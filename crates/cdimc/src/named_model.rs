@@ -2,12 +2,11 @@
 
 use crate::methods::read_model;
 use crate::tables::Joined;
-use cdimc_core::{ClusterError, Clustering, Model, note};
+use cdimc_core::{ClusterError, Clustering, Model, archive::load, note};
 use cdimc_mixture::{FittedMixture, MixtureModel, TMixture};
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 use std::any::Any;
-use std::io::Read;
 use std::path::Path;
 
 /// Key of the names in the metadata of a model file.
@@ -139,15 +138,7 @@ impl NamedModel {
     /// # Errors
     /// If the file cannot be read, is damaged or has no model; the message names the file.
     pub fn load(path: &Path) -> Result<Self, ClusterError> {
-        let named = |error: &dyn std::fmt::Display| {
-            ClusterError::Model(format!("{}: {error}", path.display()))
-        };
-        let bytes = read_bounded(path).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => named(&"no such file"),
-            std::io::ErrorKind::IsADirectory => named(&"is a directory, a model file is needed"),
-            _ => named(&error),
-        })?;
-        Self::from_bytes(&bytes).map_err(|e| named(&e))
+        load(path, Self::from_bytes)
     }
 
     /// Reads the model from the bytes of a file, like [`NamedModel::load`].
@@ -174,17 +165,4 @@ fn numbered(widths: &[usize]) -> Vec<NamedView> {
         features: (0..width).map(|j| j.to_string()).collect(),
     };
     widths.iter().enumerate().map(view).collect()
-}
-/// Reads a model file; only the first bytes of a file that begins like no model, because it may have no end.
-fn read_bounded(path: &Path) -> std::io::Result<Vec<u8>> {
-    /// Largest header of a model file in bytes, as in `safetensors`.
-    const MAX_HEADER: u64 = 100_000_000;
-    let mut file = std::fs::File::open(path)?;
-    let mut bytes = Vec::new();
-    file.by_ref().take(8).read_to_end(&mut bytes)?;
-    let begins_as_one = bytes
-        .first_chunk()
-        .is_some_and(|&length| (1..=MAX_HEADER).contains(&u64::from_le_bytes(length)));
-    file.take(if begins_as_one { u64::MAX } else { 1 << 16 }).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }

@@ -2,9 +2,9 @@
 
 use super::{blobs, mean_of_blob, same_partition, small};
 use cdimc_cluster::{Advanced, CdimcModel, CdimcNet, Finetune, Pretrain};
-use cdimc_core::{Clustering, Model, Silent};
+use cdimc_core::{Clusterer, Clustering, Model, Silent};
 use cdimc_data::{MultiView, Seed};
-use cdimc_mixture::TMixture;
+use cdimc_mixture::{MixtureModel, TMixture};
 use ndarray::Array2;
 
 fn read(bytes: &[u8]) -> CdimcModel {
@@ -12,7 +12,7 @@ fn read(bytes: &[u8]) -> CdimcModel {
 }
 
 #[test]
-fn a_model_gives_the_training_samples_their_clusters_also_after_a_round_trip() {
+fn models_give_the_training_samples_their_clusters_also_after_a_round_trip() {
     let (data, _) = blobs(80, 7);
     let (model, clustering) = small().train(&data, 3, Seed::new(1), &Silent).unwrap();
     let prediction = model.predict(&data).unwrap();
@@ -26,6 +26,14 @@ fn a_model_gives_the_training_samples_their_clusters_also_after_a_round_trip() {
     let loaded = CdimcModel::load(&path, &TMixture::default()).unwrap();
     assert_eq!(loaded.to_bytes().unwrap(), model.to_bytes().unwrap());
     assert_eq!(loaded.predict(&data).unwrap(), prediction);
+
+    let quick = TMixture { starts: 2, ..TMixture::default() };
+    let (mixture, found) = quick.train(&data, 3, Seed::new(1), &Silent).unwrap();
+    assert_eq!(found, quick.cluster(&data, 3, Seed::new(1)).unwrap());
+    let error = MixtureModel::load(&path).unwrap_err().to_string();
+    assert!(error.contains("model.safetensors: the file is a cdimc model: a "), "{error}");
+    mixture.save(&path).unwrap();
+    assert_eq!(MixtureModel::load(&path).unwrap().predict(&data).unwrap().labels, found.labels);
 }
 
 #[test]
@@ -137,7 +145,7 @@ fn a_missing_file_and_other_views_than_the_models_are_clear_errors() {
     let (data, _) = blobs(30, 16);
     let (model, _) = small().train(&data, 3, Seed::new(1), &Silent).unwrap();
     let error = CdimcModel::load("none", &TMixture::default()).unwrap_err().to_string();
-    assert!(error.starts_with("cannot read none: "), "{error}");
+    assert_eq!(error, "none: no such file");
     let refusal = |views| {
         let data = MultiView::from_nan_rows(views).unwrap();
         model.predict(&data).unwrap_err().to_string()
