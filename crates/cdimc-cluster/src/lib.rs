@@ -231,7 +231,9 @@ impl CdimcNet {
         observer.step("prepare", 0, 1, None)?;
         let training = self.start(data, n_clusters, seed, observer)?;
         observer.step("prepare", 1, 1, None)?;
-        training.run(observer)
+        let trained = training.run(observer)?;
+        trained.1.check(Self::NAME)?;
+        Ok(trained)
     }
 
     /// Prepares the training, which the caller then runs step by step (section 3.4, step 1).

@@ -17,7 +17,7 @@ use crate::calibration::posterior;
 use crate::coordinates::projection::Projection;
 use crate::fitted::{FittedMixture, MixtureModel};
 use crate::model::components::Components;
-use cdimc_core::{ClusterError, Model};
+use cdimc_core::{ClusterError, Model, check::setting, check_views};
 use cdimc_data::{Matrix, MultiView};
 use ndarray::Axis;
 
@@ -88,10 +88,10 @@ impl FittedMixture {
     /// Returns the reasons for the cluster of each sample of `samples`; `data` are all samples, with `views` of the model.
     ///
     /// # Errors
-    /// If the model has one cluster.
+    /// If the model has one cluster, or `data` has another number of samples or other views.
     ///
     /// # Panics
-    /// If a sample or view is out of range.
+    /// If a sample is out of range.
     pub fn explain(
         &self,
         data: &MultiView,
@@ -99,6 +99,9 @@ impl FittedMixture {
         samples: &[usize],
     ) -> Result<Vec<Explanation>, ClusterError> {
         let model = &self.model;
+        check_views(&model.widths(), data, views)?;
+        let rule = "must be the samples of the mixture: `MixtureModel::with_samples` adds others";
+        setting("samples", data.n_samples(), rule, |&n| n == self.labels.len())?;
         if model.n_clusters() < 2 {
             return Err(ClusterError::Model("clusters = 1: an explanation needs two".into()));
         }
@@ -321,6 +324,17 @@ pub(crate) mod tests {
         let views: Vec<usize> = (0..data.n_views()).collect();
         let fitted = model.clone().with_samples(data, &views).unwrap();
         fitted.explain(data, &views, samples).unwrap()
+    }
+
+    #[test]
+    fn only_the_samples_of_the_mixture_are_explained() {
+        let (model, data) = fitted(Coordinates::Auto);
+        let others = data.select_rows(&(0..50).collect::<Vec<_>>()).unwrap();
+        let fitted = model.fitted_to(&data).unwrap();
+        let error = fitted.explain(&others, &[0, 1, 2], &[0]).unwrap_err().to_string();
+        assert!(error.starts_with("samples = 50: must be the samples of the mixture"), "{error}");
+        let error = fitted.explain(&data, &[0], &[0]).unwrap_err().to_string();
+        assert!(error.starts_with("views = [0]: must name a different view"), "{error}");
     }
 
     #[test]

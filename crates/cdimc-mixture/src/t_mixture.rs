@@ -16,7 +16,9 @@ use crate::sets::{Hiding, Limits};
 use crate::settings::TMixture;
 use crate::watch::Watch;
 use cdimc_core::check::{at_least_one, positive, setting};
-use cdimc_core::{ClusterError, Clusterer, Clustering, Cost, Curve, Fitted, Observer, Step};
+use cdimc_core::{
+    ClusterError, Clusterer, Clustering, Cost, Curve, Fitted, Observer, Step, check_n_clusters,
+};
 use cdimc_data::{MultiView, Seed};
 use ndarray::{Array1, Array2, Axis};
 use rand::seq::index::sample;
@@ -37,6 +39,44 @@ const SEARCHES: usize = 7;
 const MAX_DEGREES_OF_FREEDOM: f64 = 1e6;
 
 impl TMixture {
+    /// Same as [`Clusterer::fit`], but returns the model as its own type, which also explains the clusters, measures their
+    /// stability and ranks the views to measure next.
+    ///
+    /// # Errors
+    /// Same as [`Clusterer::fit`].
+    pub fn train(
+        &self,
+        data: &MultiView,
+        n_clusters: usize,
+        seed: Seed,
+        observer: &dyn Observer,
+    ) -> Result<(FittedMixture, Clustering), ClusterError> {
+        self.check()?;
+        check_n_clusters(n_clusters, data.n_samples())?;
+        let solution = self.solve(data, n_clusters, seed, observer)?;
+        observer.step("calibration", 0, 1, None)?;
+        let calibration = self.calibrate(
+            &solution.observations,
+            (&solution.fit.responsibilities, &solution.fit.mixture),
+            &solution.prior,
+            seed,
+        );
+        let model = MixtureModel::new(self.clone(), data, &solution, calibration);
+        let rule_values =
+            |of: fn(&(f64, SharedNats)) -> f64| solution.refined.iter().map(of).collect();
+        let curves = vec![
+            Curve { name: "log-likelihood".to_owned(), values: rule_values(|refined| refined.0) },
+            Curve {
+                name: "shared-information".to_owned(),
+                values: rule_values(|refined| refined.1.information),
+            },
+        ];
+        let mixture = FittedMixture::new(model, solution.observations);
+        let clustering = Clustering { curves, ..mixture.clustering() };
+        clustering.check(Self::NAME)?;
+        Ok((mixture, clustering))
+    }
+
     /// Chooses coordinates, searches and runs EM on all samples.
     pub(crate) fn solve(
         &self,
@@ -210,25 +250,7 @@ impl Clusterer for TMixture {
         seed: Seed,
         observer: &dyn Observer,
     ) -> Result<Fitted, ClusterError> {
-        let solution = self.solve(data, n_clusters, seed, observer)?;
-        observer.step("calibration", 0, 1, None)?;
-        let calibration = self.calibrate(
-            &solution.observations,
-            (&solution.fit.responsibilities, &solution.fit.mixture),
-            &solution.prior,
-            seed,
-        );
-        let model = MixtureModel::new(self.clone(), data, &solution, calibration);
-        let rule_values =
-            |of: fn(&(f64, SharedNats)) -> f64| solution.refined.iter().map(of).collect();
-        let curves = vec![
-            Curve { name: "log-likelihood".to_owned(), values: rule_values(|refined| refined.0) },
-            Curve {
-                name: "shared-information".to_owned(),
-                values: rule_values(|refined| refined.1.information),
-            },
-        ];
-        Ok(fitted(FittedMixture::new(model, solution.observations), curves))
+        Ok(fitted(self.train(data, n_clusters, seed, observer)?))
     }
 
     /// Restores a finished fit from its model; the curves are not saved.
@@ -243,7 +265,9 @@ impl Clusterer for TMixture {
         if model.settings != *self {
             return Err(ClusterError::Model(format!("{}: it has other settings", Self::NAME)));
         }
-        Ok(fitted(model.fitted_to(data)?, Vec::new()))
+        let mixture = model.fitted_to(data)?;
+        let clustering = mixture.clustering();
+        Ok(fitted((mixture, clustering)))
     }
 
     /// Estimates memory, as the maximum of the largest decomposition and of coordinates, responsibilities and
@@ -330,8 +354,7 @@ fn adjusted_rand(a: &[usize], b: &[usize]) -> f64 {
     }
 }
 
-fn fitted(mixture: FittedMixture, curves: Vec<Curve>) -> Fitted {
-    let clustering = Clustering { curves, ..mixture.clustering() };
+fn fitted((mixture, clustering): (FittedMixture, Clustering)) -> Fitted {
     Fitted { clustering, model: Some(Box::new(mixture)) }
 }
 

@@ -5,7 +5,6 @@ use cdimc_core::Silent;
 use cdimc_data::ViewMask;
 use ndarray::{Array2, s};
 use rand::Rng;
-use std::any::Any;
 
 /// Draws three groups in `n_views` views; the last view is noise if `noise`.
 fn groups(n: usize, n_views: usize, noise: bool) -> (MultiView, Vec<usize>) {
@@ -36,10 +35,9 @@ fn signs_of(data: &MultiView, labels: &[usize], n_clusters: usize) -> Vec<Sign> 
 
 /// Returns what `read` finds in three clusters that a mixture finds.
 fn with_fit<T>(data: &MultiView, settings: &TMixture, read: impl Fn(ClustersFound<'_>) -> T) -> T {
-    let fitted = settings.fit(data, 3, Seed::new(1), &Silent).unwrap();
-    let model: Box<dyn Any> = fitted.model.unwrap();
-    let labels = &fitted.clustering.labels;
-    read(ClustersFound::of((data, &names(data)), labels, 3, model.downcast_ref()))
+    let (fitted, clustering) = settings.train(data, 3, Seed::new(1), &Silent).unwrap();
+    let labels = &clustering.labels;
+    read(ClustersFound::of((data, &names(data)), labels, 3, Some(&fitted)))
 }
 
 #[test]
