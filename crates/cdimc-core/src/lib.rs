@@ -1,22 +1,4 @@
-/*!
-The common parts of all clustering methods: data goes in as a [`MultiView`](cdimc_data::MultiView), a [`Clustering`]
-comes out, and everything between the two implements [`Clusterer`].
-
-[`Clusterer::fit`] reports every step to an [`Observer`]. Some methods also return a [`Model`], which clusters new
-samples, fills in missing views and can be saved as an [`archive`]. This crate also has building blocks of methods:
-[`KMeans`], range checks of settings ([`check`]) and the [`confidence`] of labels.
-
-```
-use cdimc_core::KMeans;
-use cdimc_data::Seed;
-
-let points = ndarray::array![[0.0, 0.0], [0.0, 1.0], [9.0, 9.0], [9.0, 8.0]];
-let fit = KMeans::new(2).fit(points.view(), Seed::new(1))?;
-assert_eq!(fit.labels[0], fit.labels[1]);
-assert_ne!(fit.labels[0], fit.labels[2]);
-# Ok::<(), cdimc_core::ClusterError>(())
-```
-*/
+#![doc = include_str!("../README.md")]
 
 pub use crate::{
     archive::note,

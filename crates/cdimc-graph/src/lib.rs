@@ -1,8 +1,4 @@
-/*!
-Exact k-nearest-neighbor graphs of the observed samples of a view, and their Laplacians.
-
-The main type is [`KnnGraph`]: the symmetric 0/1 graph N of the paper (eq. 6) in compressed rows.
-*/
+#![doc = include_str!("../README.md")]
 
 pub use crate::{
     error::GraphError,

@@ -1,8 +1,4 @@
-/*!
-One mixture over all views of incomplete multi-view data: every cluster is a multivariate t distribution
-in every view, a sample has one cluster in all of them, and missing views drop out of the likelihood. No
-imputation, no graph, no network.
-*/
+#![doc = include_str!("../README.md")]
 
 pub use crate::{
     choice::Evidence,

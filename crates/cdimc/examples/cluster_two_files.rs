@@ -2,7 +2,6 @@
 //! protein.csv patient 4`. Without arguments it makes two small files of its own.
 #![allow(clippy::print_stdout)]
 
-use cdimc::mixture::TMixture;
 use cdimc::prelude::*;
 use cdimc::tables::{ReadOptions, join, read_views};
 use std::error::Error;

@@ -4,7 +4,6 @@
 #![allow(clippy::print_stdout)]
 
 use cdimc::linfa::ColumnViews;
-use cdimc::mixture::TMixture;
 use cdimc::prelude::*;
 use linfa::DatasetBase;
 use linfa::traits::{Fit, Predict};

@@ -2,7 +2,6 @@
 #![allow(clippy::print_stdout)]
 
 use cdimc::data::SyntheticViews;
-use cdimc::mixture::TMixture;
 use cdimc::prelude::*;
 use std::error::Error;
 

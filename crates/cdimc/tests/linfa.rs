@@ -3,7 +3,6 @@
 
 use cdimc::cluster::{Advanced, CdimcNet, Finetune, Pretrain};
 use cdimc::linfa::{ColumnViews, LinfaError};
-use cdimc::mixture::TMixture;
 use cdimc::prelude::*;
 use linfa::DatasetBase;
 use linfa::traits::{Fit, Predict};
