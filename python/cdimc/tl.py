@@ -140,7 +140,7 @@ def markers(data: Any, cluster: int | str | None = None, *, key: str = "cluster"
     Returns
     -------
     DataFrame
-        Columns per cluster and view, most different first: ``difference`` (Hedges' g on the scale of the model) with
+        Columns per cluster and view, most different first: ``difference`` (Hedges' g, in normal scores for ``ranks``) with
         ``lower`` and ``upper``, ``auc``, means and numbers of samples inside and outside; ``p`` and ``q`` from clusters
         of the other views, NaN if there are no such clusters.
     """

@@ -139,6 +139,14 @@ impl MixtureModel {
         TypicalRange { quartiles, mean, is_measured: false }
     }
 
+    /// Returns whether all training values of a column are equal.
+    ///
+    /// # Panics
+    /// If there is no such view or column.
+    pub fn is_constant(&self, view: usize, column: usize) -> bool {
+        self.columns[view].sds[column] == 0.0
+    }
+
     /// Returns whether a column has only 0 and 1: then, and for no other numbers from 0 to 1, its variance is m (1 - m) for
     /// the mean m.
     ///

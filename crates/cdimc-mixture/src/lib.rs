@@ -12,7 +12,6 @@ pub use crate::{
     parts::Pass,
     permutation::SharedStructure,
     proposal::{Proposal, Supported, Vote, propose},
-    scale::ColumnScale,
     settings::{Coordinates, TMixture},
     sharing::{ViewAgreement, ViewSharing},
     stability::Stability,

@@ -32,6 +32,14 @@ pub struct Joined {
 }
 
 impl Joined {
+    /// Returns whether the value of a sample in a column was missing and filled in.
+    pub fn is_filled(&self, view: usize, column: usize, sample: usize) -> bool {
+        let is_it = |filled: &FilledColumn| {
+            filled.view == self.names[view] && filled.column == self.features[view][column]
+        };
+        self.filled.iter().any(|filled| is_it(filled) && filled.samples.contains(&sample))
+    }
+
     /// Returns the warnings, then the notes.
     pub fn remarks(&self) -> impl Iterator<Item = &String> {
         self.warnings.iter().chain(&self.notes)
@@ -48,6 +56,8 @@ pub struct FilledColumn {
     pub column: String,
     /// Number of cells filled in.
     pub n_cells: usize,
+    /// Samples with a filled cell, as indices into [`Joined::ids`].
+    pub samples: Vec<usize>,
 }
 
 /// Reason why tables cannot be joined.
@@ -92,6 +102,7 @@ pub fn join(tables: Vec<Table>, strict: bool) -> Result<Joined, JoinError> {
     warnings.extend(checks::warnings(&tables));
     let joined = assemble(tables, |view, column| column_mean(&view.values, column), strict)?;
     warnings.extend(checks::common_columns(&joined.data, &joined.names, &joined.features));
+    warnings.extend(joined.warnings);
     Ok(Joined { warnings, notes, ..joined })
 }
 
@@ -107,9 +118,11 @@ pub fn join_new(tables: Vec<Table>, strict: bool, means: &[&[f64]]) -> Result<Jo
         let view = names.iter().position(|name| *name == table.name)?;
         means.get(view)?.get(column).copied()
     };
-    let warnings = overlap::spelled_otherwise(&tables);
-    let warnings = [warnings, checks::rows_that_are_no_samples(&tables)].concat();
-    Ok(Joined { warnings, ..assemble(tables, mean, strict)? })
+    let mut warnings = overlap::spelled_otherwise(&tables);
+    warnings.extend(checks::rows_that_are_no_samples(&tables));
+    let joined = assemble(tables, mean, strict)?;
+    warnings.extend(joined.warnings);
+    Ok(Joined { warnings, ..joined })
 }
 
 fn assemble(
@@ -146,12 +159,16 @@ fn assemble(
 
     let files: Vec<String> = measured.iter().map(|&v| file(&tables[v])).collect();
     let (mut views, mut names, mut features) = (Vec::new(), Vec::new(), Vec::new());
-    let mut filled = Vec::new();
+    let (mut filled, mut warnings) = (Vec::new(), Vec::new());
     let of_measured = tables.into_iter().enumerate().filter(|(v, _)| measured.contains(v));
     for (_, mut table) in of_measured {
-        filled.extend(fill_cells(&mut table, &fill, strict)?);
         let places: Vec<usize> =
             rows_of(&table).into_iter().map(|sample| new_place[sample]).collect();
+        warnings.extend(checks::mostly_filled(&table, |row| &all_ids[kept[places[row]]]));
+        let mut of_table = fill_cells(&mut table, &fill, strict)?;
+        let samples = of_table.iter_mut().flat_map(|column| &mut column.samples);
+        samples.for_each(|row| *row = places[*row]);
+        filled.append(&mut of_table);
         views.push(table.values.placed(&places, kept.len()));
         names.push(table.name);
         features.push(table.features);
@@ -173,7 +190,7 @@ fn assemble(
         features,
         labels,
         filled,
-        warnings: Vec::new(),
+        warnings,
         notes: Vec::new(),
     })
 }
@@ -336,7 +353,7 @@ fn column_mean(values: &Matrix, column: usize) -> Option<f64> {
     (n_measured > 0).then(|| measured().sum::<f64>() / n_measured as f64)
 }
 
-/// Fills single missing cells of observed rows with the column's mean.
+/// Fills single missing cells of observed rows with the column's mean; `samples` of the result are rows of the table.
 fn fill_cells(
     table: &mut Table,
     fill: impl Fn(&Table, usize) -> Option<f64>,
@@ -355,7 +372,8 @@ fn fill_cells(
             format!("{path}, column `{column}`: all values are missing in the observed rows; leave it out")
         })?;
         means.insert(j, mean);
-        filled.push(FilledColumn { view: table.name.clone(), column, n_cells: gaps.len() });
+        let (view, n_cells) = (table.name.clone(), gaps.len());
+        filled.push(FilledColumn { view, column, n_cells, samples: gaps });
     }
     if !means.is_empty() {
         table.values.fill_cells(|j| means.get(&j).copied());
@@ -396,7 +414,8 @@ mod tests {
         let joined = join(tables(), false).unwrap();
         assert_eq!(joined.data.view(0)[[1, 0]], 2.0);
         assert!(!joined.data.mask().is_observed(3, 0));
-        let expected = FilledColumn { view: "a".into(), column: "f0".into(), n_cells: 1 };
+        let expected =
+            FilledColumn { view: "a".into(), column: "f0".into(), n_cells: 1, samples: vec![1] };
         assert_eq!(joined.filled, [expected]);
         let refused = join(tables(), true).unwrap_err().to_string();
         assert_eq!(

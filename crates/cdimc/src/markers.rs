@@ -19,7 +19,8 @@ pub struct Marker {
     pub view: usize,
     /// Index of the column in the view.
     pub column: usize,
-    /// Difference between the cluster and the other samples with this view, on the scale of the model.
+    /// Difference between the cluster and the other samples with this view, in normal scores of the column for `ranks`, else
+    /// in the values of the file.
     pub contrast: Contrast,
     /// Means in the cluster and in the other samples, in the units of the file.
     pub means: (f64, f64),
@@ -59,7 +60,7 @@ pub struct Clustered<'a> {
     pub data: &'a MultiView,
     /// Cluster of every sample.
     pub labels: &'a [usize],
-    /// Mixture with these clusters. Columns are compared on its scale, or on the scale of the data without a mixture.
+    /// Mixture with these clusters. Columns of views in `ranks` are compared in its normal scores.
     pub model: Option<&'a MixtureModel>,
     /// Clusters from all other views for every view, numbered as in `labels`; `None` for a sample without another view.
     pub by_others: Option<&'a [Vec<Option<usize>>]>,
@@ -150,9 +151,8 @@ impl Clustered<'_> {
             rows.iter().enumerate().filter_map(of_row).unzip::<_, _, Vec<usize>, Vec<usize>>()
         });
         let x = self.data.matrix(view);
-        let scale = self.model.map(|model| model.scale(view, x, &rows));
         let of_column = |column: usize, given: Vec<f64>| {
-            let scaled = scale.as_ref().map(|scale| scale.of_column(column, &given));
+            let scaled = self.model.and_then(|model| model.normal_scores(view, column, &given));
             let values = scaled.as_deref().unwrap_or(&given);
             let tested = others.as_ref().map(|(places, groups)| {
                 let values: Vec<f64> = places.iter().map(|&place| values[place]).collect();

@@ -59,7 +59,7 @@ pub struct ColumnReason {
     pub view: String,
     /// Name of the column.
     pub column: String,
-    /// Value of the sample.
+    /// Value of the sample; NaN if the cell was missing, so that the part is that of the column's mean.
     pub value: f64,
     /// Typical values of the column in the cluster and in the other, in the units of the file.
     pub typical: [TypicalRange; 2],
@@ -150,7 +150,9 @@ impl NamedModel {
         let mut all: Vec<(bool, f64, usize, usize)> = Vec::new();
         for reasons in &explanation.views {
             let sign = reasons.log_odds().signum();
-            let columns = reasons.columns.iter().enumerate();
+            // In `unit`, the part of a constant column is the row's length, which is no value of the column.
+            let varies = |(column, _): &(usize, &f64)| !model.is_constant(reasons.view, *column);
+            let columns = reasons.columns.iter().enumerate().filter(varies);
             let mut of_view: Vec<_> =
                 columns.map(|(column, &part)| (false, part, reasons.view, column)).collect();
             of_view.sort_by(|a, b| (sign * b.1).total_cmp(&(sign * a.1)));
@@ -169,7 +171,9 @@ impl NamedModel {
             ColumnReason {
                 view: self.views[view].name.clone(),
                 column: self.views[view].features[column].clone(),
-                value: given.map_or(f64::NAN, |v| joined.data.matrix(v)[[sample, column]]),
+                value: given
+                    .filter(|&v| !joined.is_filled(v, column, sample))
+                    .map_or(f64::NAN, |v| joined.data.matrix(v)[[sample, column]]),
                 typical: clusters.map(|cluster| model.typical_range(view, column, cluster)),
                 is_binary: model.is_binary(view, column),
                 log_odds,
@@ -222,6 +226,11 @@ fn similar(predicted: &Clustering, joined: &Joined, sample: usize) -> Vec<(Strin
 }
 
 impl ColumnReason {
+    /// Returns the value as text.
+    pub fn value(&self) -> String {
+        if self.value.is_nan() { "not measured".into() } else { short(self.value) }
+    }
+
     /// Returns the typical ranges as text: the share of ones of a column of 0 and 1, the mean if half of the values are equal,
     /// otherwise quartiles. A range of the model begins with "about".
     pub fn ranges(&self) -> [String; 2] {
@@ -373,8 +382,8 @@ impl Reasons {
             );
             for column in columns {
                 let [own, other] = column.ranges();
-                let ColumnReason { view, column, value, log_odds, .. } = column;
-                let value = short(*value);
+                let value = column.value();
+                let ColumnReason { view, column, log_odds, .. } = column;
                 let _ =
                     writeln!(text, "  {log_odds:+.2}  {view} {column}: {value} ({own} | {other})");
             }
@@ -435,7 +444,9 @@ impl Reasons {
             });
         }
         for column in &self.columns {
-            let mut cells = vec![column.log_odds.to_string(), column.value.to_string()];
+            let value = Some(column.value).filter(|value| !value.is_nan());
+            let value = value.map_or_else(String::new, |value| value.to_string());
+            let mut cells = vec![column.log_odds.to_string(), value];
             for TypicalRange { quartiles, mean, .. } in column.typical {
                 cells.extend([quartiles[0], quartiles[1], mean].map(|x| x.to_string()));
             }

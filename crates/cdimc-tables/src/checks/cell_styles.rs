@@ -40,8 +40,8 @@ struct Column {
     plain: (usize, f64),
     /// The first different ones, with their counts.
     different: Vec<(String, usize)>,
-    /// Whether a whole number of four or more digits has no mark.
-    is_ungrouped: bool,
+    /// Count of whole numbers of four or more digits without a mark.
+    n_ungrouped: usize,
 }
 
 impl Column {
@@ -63,7 +63,7 @@ impl Column {
                 self.has_decimals = true;
             }
         } else if digits.iter().all(u8::is_ascii_digit) {
-            self.is_ungrouped |= digits.len() > 3;
+            self.n_ungrouped += usize::from(digits.len() > 3);
             self.plain = (self.plain.0 + 1, self.plain.1 + logarithm);
             let has_room = self.different.len() < MIN_DIFFERENT;
             match self.different.iter_mut().find(|(one, _)| one == text) {
@@ -84,16 +84,19 @@ impl Column {
         let is_of_kind = move |text: &&String| {
             kind == match TextKind::of(text) {
                 _ if **text == self.name => TextKind::Header,
-                TextKind::Flagged if self.n_numbers == 0 => TextKind::Word,
+                TextKind::Flagged | TextKind::Date if self.n_numbers == 0 => TextKind::Word,
                 other => other,
             }
         };
         self.texts.iter().filter(is_of_kind)
     }
 
-    /// Returns whether whole numbers are beside numbers in groups.
+    /// Returns whether whole numbers are beside numbers in groups. If many rows write thousands without a mark, many others
+    /// must write one.
     fn is_mixed(&self) -> bool {
-        !self.has_decimals && !self.is_ungrouped && self.plain.0 > 0 && self.grouped.0 > 0
+        let few = self.grouped.0.min(self.n_ungrouped);
+        let may_group = self.n_ungrouped == 0 || few >= MIN_GROUPED;
+        !self.has_decimals && may_group && self.plain.0 > 0 && self.grouped.0 > 0
     }
 
     /// Returns whether the point is more likely to group digits than to mark decimals. If it marks decimals, the whole
@@ -391,6 +394,9 @@ mod tests {
             lost_thousands(&table("a", Some(ids), &columns))
         };
         assert!(read(&crp).unwrap().contains("in column `crp` all numbers have three decimals"));
+        // Only every second sheet was written with marks.
+        let half = |i: usize| if i % 2 == 0 { crp(i) } else { values(i).to_string() };
+        assert!(text(&half).is_some() && read(&half).is_some());
         let measured: [&dyn Fn(usize) -> String; 6] = [
             &|i| format!("{:.3}", values(i) as f64 / 700.0),
             &|i| format!("{}", values(i) as f64 / 1000.0),
@@ -414,6 +420,12 @@ mod tests {
         let line = found(&[["1", "", "<LOD", "2"], ["<LOD", "7", " 3", "4"]]).unwrap();
         assert!(line.starts_with("row 1, column `c1`: `<LOD` is not a number"), "{line}");
         assert!(line.contains("all else in columns `c0`, `c1` is numbers"), "{line}");
+        for date in ["05. Mai", "Jan 47", "2024-05-05"] {
+            let line = found(&[["5.25", date, "6", "7"]]).unwrap();
+            assert!(line.contains("is a date, which a spreadsheet makes of a number"), "{line}");
+            assert!(!line.contains("--missing-value"), "{line}");
+        }
+        assert!(found(&[[""; 4], ["5. Mai", "6. Mai", "", ""]]).unwrap().contains("--drop 'c1'"));
         let line = found(&[["log2", "1", "2", "3"], ["ng", "4", "5", "6"]]).unwrap();
         assert!(line.contains("a second header, or a row of units? delete it"), "{line}");
         assert!(found(&[["\u{2212}0.051", "2", "3", "4"]]).unwrap().contains("a dash for a minus"));

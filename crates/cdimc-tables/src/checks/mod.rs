@@ -1,8 +1,11 @@
-//! Finds forgotten ids, codes for "not measured", lost thousands, row numbers, days, dates for names, and rows that are not samples.
+//! Finds forgotten ids, codes for "not measured", lost thousands, row numbers, days, dates for names and numbers, equal or
+//! filled rows, columns of two views, and rows that are not samples.
 
 mod cell_styles;
 mod codes;
 mod copies;
+mod equal_rows;
+mod filled_rows;
 mod forgotten_id;
 mod no_samples;
 mod text_kind;
@@ -11,6 +14,7 @@ mod text_kind;
 pub(crate) use cell_styles::CellStyles;
 pub use cell_styles::text_among_numbers;
 pub(crate) use copies::warnings as common_columns;
+pub(crate) use filled_rows::mostly_filled;
 pub(crate) use forgotten_id::forgotten_id;
 pub(crate) use no_samples::warnings as rows_that_are_no_samples;
 
@@ -21,6 +25,10 @@ use crate::spelling::is_made_date;
 
 /// Tables with fewer rows give no evidence.
 const MIN_ROWS: usize = 10;
+/// Days since 1900 from 1930 to 2049, as spreadsheets store dates with two digits of the year, or of this year.
+const SERIALS: std::ops::RangeInclusive<f64> = 10_959.0..=54_788.0;
+/// A spreadsheet makes dates of numbers below this one: 5.5, 1.47.
+const MAX_DATED: f64 = 100.0;
 
 /// Returns one line per finding.
 pub(crate) fn warnings(tables: &[Table]) -> Vec<String> {
@@ -30,7 +38,9 @@ pub(crate) fn warnings(tables: &[Table]) -> Vec<String> {
             cell_styles::lost_thousands(table),
             row_numbers(table),
             days(table),
+            dates_for_numbers(table),
             dates_for_names(table),
+            equal_rows::warning(table),
         ];
         codes::warnings(tables, t).into_iter().chain(others.into_iter().flatten())
     };
@@ -97,6 +107,30 @@ fn days(table: &Table) -> Option<String> {
     ))
 }
 
+/// Finds days since 1900 among small numbers: a spreadsheet makes the date 45417 of 5.5, and 17168 of 1.47.
+fn dates_for_numbers(table: &Table) -> Option<String> {
+    let is_serial = |x: f64| SERIALS.contains(&x) && x.fract() == 0.0;
+    let rows: Vec<usize> = (0..table.values.nrows()).collect();
+    let serials = |_, mut values: Vec<f64>| {
+        values.retain(|x| !x.is_nan());
+        let (serials, others): (Vec<f64>, Vec<f64>) = values.iter().partition(|&&x| is_serial(x));
+        let are_small = others.iter().all(|x| x.abs() < MAX_DATED);
+        let have_decimals = others.iter().any(|x| x.fract() != 0.0);
+        let is_found = are_small && have_decimals && serials.len() < others.len();
+        (is_found && values.len() >= MIN_ROWS).then_some(serials).unwrap_or_default()
+    };
+    let found = table.values.map_columns(&rows, serials);
+    let n: usize = found.iter().map(Vec::len).sum();
+    let first = found.iter().flatten().next()?;
+    let names = table.features.iter().zip(&found).filter(|(_, serials)| !serials.is_empty());
+    Some(format!(
+        "{}: dates are clustered on as numbers: {n} cells in {} are days since 1900, such as {first}, beside numbers below \
+         {MAX_DATED}; a spreadsheet makes a date of a number such as 5.5: write these cells again from their source",
+        table.path.display(),
+        listed(names.map(|(name, _)| name))
+    ))
+}
+
 /// Finds feature names that a spreadsheet made dates of: `2-Sep` from SEPT2.
 fn dates_for_names(table: &Table) -> Option<String> {
     let is_date = |name: &&String| is_made_date(&name.to_lowercase());
@@ -111,12 +145,21 @@ fn dates_for_names(table: &Table) -> Option<String> {
     })
 }
 
-/// Returns whether programs give row numbers this name: `X.1` in R, `index` and `level_0` in pandas.
+/// Returns whether programs give row numbers this name: `X.1` in R, `index` and `level_0` in pandas, `run` on instruments.
 fn is_row_number(name: &str) -> bool {
     let name = name.trim_end_matches(|c: char| c == '.' || c == '_' || c.is_ascii_digit());
     matches!(
         name.to_lowercase().as_str(),
-        "x" | "index" | "level" | "row" | "rowname" | "rownames" | "row.names"
+        "x" | "index"
+            | "level"
+            | "row"
+            | "rowname"
+            | "rownames"
+            | "row.names"
+            | "run"
+            | "run_order"
+            | "injection"
+            | "injection_order"
     )
 }
 
@@ -166,6 +209,27 @@ mod tests {
             assert_eq!(line(&|i| if i == 3 { other } else { visit(i) }), None, "{other}");
         }
         assert_eq!(line(&|i| if i < 25 { f64::NAN } else { visit(i) }), None, "few");
+    }
+
+    #[test]
+    fn numbers_that_became_dates_are_reported_and_large_numbers_are_not() {
+        let value = |i: usize| (i * 7 % 31) as f64 / 3.0 + 0.1;
+        let line = |odd: f64, of: &dyn Fn(usize) -> f64| {
+            let cell = |i: usize| if i == 4 || i == 8 { odd } else { of(i) };
+            dates_for_numbers(&table("a", None, &[("x", &cell), ("y", &value)]))
+        };
+        assert_eq!(
+            line(45_417.0, &value).unwrap(),
+            "a.csv: dates are clustered on as numbers: 2 cells in `x` are days since 1900, such as 45417, beside numbers below \
+             100; a spreadsheet makes a date of a number such as 5.5: write these cells again from their source"
+        );
+        assert!(line(17_168.0, &value).is_some(), "1.47, January 1947");
+        for other in [45_417.5, 5_417.0, 99_999.0] {
+            assert_eq!(line(other, &value), None, "{other}");
+        }
+        assert_eq!(line(45_417.0, &|i| 40.0 * value(i)), None, "a wide range");
+        assert_eq!(line(45_417.0, &|i| (i % 7) as f64), None, "counts");
+        assert_eq!(line(45_417.0, &|i| (45_000 + i) as f64), None, "dates");
     }
 
     #[test]

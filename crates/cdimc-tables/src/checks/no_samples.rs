@@ -8,11 +8,13 @@ use std::collections::HashMap;
 
 /// Names of rows that summarize a table.
 const SUMMARIES: &str = "mean average avg median sd std stdev stddev standarddeviation se sem var variance cv min max sum total \
-                         count n mittelwert summe";
+                         count n mittelwert summe moyenne médiane mediane écarttype ecarttype lod loq lloq uloq";
+/// Names of rows that control a measurement, also with a number.
+const CONTROLS: &str = "qc blank blk ntc pooledqc qcpool poolqc processblank solventblank";
 
 /// Returns a warning for rows that look like no samples. Such a row has no number in its name while most rows have one.
-/// It is also named as a summary, or its mean, mean size or share of whole numbers is outside the range of the numbered
-/// rows by half that range, in every table that has it.
+/// It is also named as a summary or a detection limit, or its mean, mean size or share of whole numbers is outside the range of the numbered
+/// rows by half that range, in every table that has it. A row that is named as a control may have a number.
 pub(crate) fn warnings(tables: &[Table]) -> Vec<String> {
     let odd: Vec<HashMap<&str, bool>> = tables.iter().map(odd_rows).collect();
     let has = |table: &Table, id: &str| table.ids.iter().flatten().any(|other| other == id);
@@ -23,7 +25,8 @@ pub(crate) fn warnings(tables: &[Table]) -> Vec<String> {
     };
     let of_table = |(odd, table): (&HashMap<&str, bool>, &Table)| {
         let ids = table.ids.iter().flatten().map(String::as_str).filter(|id| odd.contains_key(id));
-        let (summaries, rest): (Vec<&str>, Vec<&str>) = ids.partition(|id| is_summary(id));
+        let (summaries, rest): (Vec<&str>, Vec<&str>) =
+            ids.partition(|id| is_in(id, SUMMARIES) || is_in(id, CONTROLS));
         // If one such row is found, other rows of this kind that are in no other file count too.
         let is_found = rest.iter().any(|id| is_outside_everywhere(id));
         let rest =
@@ -41,7 +44,7 @@ pub(crate) fn warnings(tables: &[Table]) -> Vec<String> {
             })
         };
         let found = [
-            (summaries, "are named like summaries of the others"),
+            (summaries, "are named like summaries or controls"),
             (
                 rest,
                 "differ from the samples in names and values, like columns that annotate features,",
@@ -57,7 +60,7 @@ pub(crate) fn warnings(tables: &[Table]) -> Vec<String> {
 fn odd_rows(table: &Table) -> HashMap<&str, bool> {
     let Some(ids) = &table.ids else { return HashMap::new() };
     let (regular, odd): (Vec<usize>, Vec<usize>) =
-        (0..ids.len()).partition(|&i| has_number(&ids[i]));
+        (0..ids.len()).partition(|&i| has_number(&ids[i]) && !is_in(&ids[i], CONTROLS));
     if odd.is_empty() || regular.len() < MIN_ROWS.max(odd.len()) {
         return HashMap::new();
     }
@@ -96,9 +99,10 @@ fn has_number(name: &str) -> bool {
     name.contains(|c: char| c.is_ascii_digit())
 }
 
-fn is_summary(name: &str) -> bool {
+/// Returns whether the letters of a name are one of `words`.
+fn is_in(name: &str, words: &str) -> bool {
     let letters: String = name.to_lowercase().chars().filter(|c| c.is_alphabetic()).collect();
-    SUMMARIES.split(' ').any(|summary| summary == letters)
+    words.split_whitespace().any(|word| word == letters)
 }
 
 #[cfg(test)]
@@ -137,6 +141,8 @@ mod tests {
         );
         let found = lines(&["Mean", "SD"], |_| 1.6);
         assert!(found.len() == 1 && found[0].contains("`Mean`, `SD`"), "{found:?}");
+        let found = lines(&["QC_01", "Blank-2", "LLOQ", "Écart-type"], |_| 1.6);
+        assert!(found[0].contains("`QC_01`, `Blank-2`, `LLOQ`, `Écart-type`"), "{found:?}");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Kinds of texts among numbers.
 
+use crate::spelling::is_made_date;
+
 /// Marks that group digits.
 const SEPARATORS: [char; 9] =
     ['.', ',', '\'', '\u{2019}', ' ', '\u{a0}', '\u{202f}', '\u{2009}', '_'];
@@ -11,6 +13,7 @@ pub(super) enum TextKind {
     DecimalComma,
     Percent,
     Dash,
+    Date,
     Flagged,
     Header,
     Word,
@@ -18,7 +21,7 @@ pub(super) enum TextKind {
 
 impl TextKind {
     /// Kinds that look like numbers, with advice.
-    pub(super) const OF_NUMBERS: [(Self, &str); 6] = [
+    pub(super) const OF_NUMBERS: [(Self, &str); 7] = [
         (
             Self::Grouped,
             "groups thousands: write the numbers without this mark, and with a point before decimals",
@@ -30,6 +33,11 @@ impl TextKind {
         ),
         (Self::Percent, "has a percent sign: write the numbers without it"),
         (Self::Dash, "has a dash for a minus: write it with `-`"),
+        (
+            Self::Date,
+            "is a date, which a spreadsheet makes of a number such as 5.5 or 1.47: write the number again from its source (as a \
+             missing value it would get the mean of its column)",
+        ),
         (
             Self::Flagged,
             "is a number with a mark or unit: write the number alone (as a missing value it would get the mean of its column)",
@@ -52,6 +60,8 @@ impl TextKind {
             Self::Grouped
         } else if percent.is_some_and(|number| is_number(&number.replacen(',', ".", 1))) {
             Self::Percent
+        } else if is_made_date(&text) {
+            Self::Date
         } else if is_flagged(&text) {
             Self::Flagged
         } else {

@@ -5,6 +5,7 @@ use super::input::Input;
 use super::output::{OutputFolder, csv_bytes, unused, view_file};
 use crate::NamedModel;
 use crate::data::Seed;
+use crate::numbers::six_digits;
 use crate::recovery::{NOTHING_HIDDEN, recoveries};
 use crate::report::imputation_html;
 use crate::say;
@@ -44,12 +45,19 @@ impl Impute {
         let views = model.impute(&joined, &which)?;
         for (view, (named, values)) in model.views.iter().zip(&views).enumerate() {
             let given = which.iter().position(|&v| v == view);
-            let filled = |i: usize| !given.is_some_and(|g| joined.data.mask().is_observed(i, g));
+            let is_measured = |g: &usize, i: usize| joined.data.mask().is_observed(i, *g);
+            let mut n_filled = vec![0_usize; joined.ids.len()];
+            let of_view = joined.filled.iter().filter(|filled| filled.view == named.name);
+            of_view.flat_map(|filled| &filled.samples).for_each(|&i| n_filled[i] += 1);
+            let filled = |i: usize| match given.filter(|g| is_measured(g, i)) {
+                Some(_) => n_filled[i] as f64 / named.features.len() as f64,
+                None => 1.0,
+            };
             let own = ["id", "filled"].map(|name| unused(name, &named.features));
             let header: Vec<&String> = own.iter().chain(&named.features).collect();
             let rows = values.rows().into_iter().enumerate().map(|(i, row)| {
                 let row: Vec<String> = row.iter().map(ToString::to_string).collect();
-                [joined.ids[i].clone(), u8::from(filled(i)).to_string()].into_iter().chain(row)
+                [joined.ids[i].clone(), six_digits(filled(i))].into_iter().chain(row)
             });
             output.write(&files[view], &csv_bytes(&header, rows)?)?;
         }

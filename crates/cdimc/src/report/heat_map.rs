@@ -133,7 +133,7 @@ pub(super) fn heat_map(report: &Report<'_>) -> Option<(String, String)> {
         n => format!(" A cell is the mean of about {n} samples."),
     };
     let caption = format!(
-        "Columns that differ most between the clusters, on the scale of the model. Samples are in the order of their \
+        "Columns that differ most between the clusters, in the values of their markers. Samples are in the order of their \
          clusters, the most certain first.{together}"
     );
     Some((drawing.svg((NAMES + WIDTH + 8.0, y)), caption))
@@ -173,17 +173,14 @@ fn cells(report: &Report<'_>) -> Vec<Vec<usize>> {
     clusters.flat_map(|members| members.chunks(size).map(<[usize]>::to_vec)).collect()
 }
 
-/// Returns a column in standard deviations from its mean, on the scale of the model; `None` if it was not measured.
+/// Returns a column in standard deviations from its mean, in the values of its markers; `None` if it was not measured.
 fn scores(report: &Report<'_>, view: usize, column: usize) -> Vec<Option<f64>> {
     let data = &report.joined.data;
     let rows = data.mask().observed_rows(view);
     let matrix = data.matrix(view);
     let given = matrix.column(column, &rows);
     let model = report.outcome.model.as_ref().and_then(NamedModel::mixture);
-    let values = match model {
-        Some(model) => model.scale(view, matrix, &rows).of_column(column, &given),
-        None => given,
-    };
+    let values = model.and_then(|model| model.normal_scores(view, column, &given)).unwrap_or(given);
     let unit = values.iter().fold(f64::MIN_POSITIVE, |most, x| most.max(x.abs()));
     let n = values.len() as f64;
     let mean = values.iter().map(|x| x / unit).sum::<f64>() / n;

@@ -50,7 +50,7 @@ const PROFILE: usize = 5;
 
 /// Explanation of the difference of a marker.
 const DIFFERENCE: &str = "The table lists the columns of each view that differ most between a cluster and the other samples. Difference is \
-    Hedges' g with its 95 % interval: the difference of the means in standard deviations, on the scale of the model. AUC is the \
+    Hedges' g with its 95 % interval: the difference of the means in standard deviations, for `ranks` of normal scores. AUC is the \
     chance that a sample of the cluster has the larger value. Means are in the units of the file. markers.csv has more columns.";
 
 /// Content of a report.

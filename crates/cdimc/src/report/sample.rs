@@ -3,7 +3,6 @@
 use super::figures::cluster_color;
 use super::page::Page;
 use super::svg::{Anchor, Drawing, shortened};
-use crate::numbers::short;
 use crate::reasons::{Reasons, signed};
 use crate::verdict::{Trust, Verdict};
 
@@ -57,7 +56,7 @@ fn content(page: &mut Page, reasons: &Reasons) {
             .map(|column| {
                 let [own, other] = column.ranges();
                 let name = vec![format!("{}: {}", column.view, column.column)];
-                [name, vec![short(column.value), own, other, signed(column.log_odds)]].concat()
+                [name, vec![column.value(), own, other, signed(column.log_odds)]].concat()
             })
             .collect();
         if rows.is_empty() {

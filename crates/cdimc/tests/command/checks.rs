@@ -88,7 +88,7 @@ fn rows_that_are_no_samples_are_named_and_left_out_by_a_pattern() {
     desk.put("summed.csv", &(text + &means));
     let views = "--view summed.csv --view protein.csv --id id";
     desk.succeeds(&format!("inspect {views}"))
-        .has("rows that are named like summaries of the others count as samples: `Mean`;")
+        .has("rows that are named like summaries or controls count as samples: `Mean`;")
         .has("--drop-samples '^(Mean)$'");
     let left = desk.succeeds(&format!("inspect {views} --drop-samples ^(Mean)$"));
     assert!(!left.contains("Mean") && left.contains("summed: 96 rows"), "{left}");
@@ -138,4 +138,55 @@ fn clinical_ids_in_another_spelling_are_reported_on_the_terminal_and_in_the_reco
     let cluster = format!("cluster {VIEWS} -k 4 --method concat --clinical clinic.csv -o out");
     desk.notes(&cluster).has(said);
     said.has(&desk.record("out")["clinical-notes"][0].as_str().unwrap()[..60]);
+}
+
+#[test]
+fn a_sample_with_one_measured_value_is_named_and_shown_as_not_measured() {
+    let desk = Desk::new();
+    let nearly_empty = |row: usize, cells: &mut Vec<String>| {
+        if row < 9 {
+            cells[2..].iter_mut().for_each(String::clear);
+        }
+    };
+    edit(&desk, "rna.csv", "few.csv", &nearly_empty);
+    let views = "--view rna=few.csv --view protein.csv --view image.csv --id id";
+    let said = "do not trust the clusters of 8 samples (first: `";
+    desk.notes(&format!("cluster {views} -k 4 -o out")).has(said);
+    assert!(data_warnings(&desk, "out")[0].as_str().unwrap().contains(said));
+    let model = format!("--model out/model.safetensors {views}");
+    let id = desk.labels("few.csv")[0].0.clone();
+    desk.notes(&format!("predict {model} -o new.csv")).has(said);
+    desk.notes(&format!("impute {model} -o filled")).has(said);
+    desk.succeeds(&format!("explain {model} --sample {id} -o why"));
+    let text = desk.text("why/explanations.csv");
+    let of_rna = text.lines().filter(|line| line.contains(",column,rna,"));
+    let values: Vec<(&str, &str)> = of_rna
+        .map(|line| line.split(',').collect::<Vec<_>>())
+        .map(|cells| (cells[5], cells[7]))
+        .collect();
+    assert!(values.iter().any(|(name, _)| *name != "rna0"), "{values:?}");
+    assert!(values.iter().all(|(name, value)| value.is_empty() == (*name != "rna0")), "{values:?}");
+    desk.succeeds(&format!("explain {model} --sample {id}")).has(": not measured (");
+    let filled = desk.labels("filled/rna.csv");
+    let share = |id: &str| filled.iter().find(|(other, _)| other == id).unwrap().1.clone();
+    let n = desk.text("few.csv").lines().next().unwrap().matches(',').count() as f64;
+    assert!((share(&id).parse::<f64>().unwrap() - (n - 1.0) / n).abs() < 1e-4);
+    assert_eq!([share("s0"), share("s1")], ["1", "0"]);
+}
+
+#[test]
+fn a_constant_column_is_no_marker_and_no_reason() {
+    let desk = Desk::new();
+    edit(&desk, "rna.csv", "diluted.csv", &|_, cells| cells.push("30".into()));
+    let text = desk.text("diluted.csv");
+    let (header, rows) = text.split_once('\n').unwrap();
+    desk.put("diluted.csv", &format!("{header},dilution\n{rows}"));
+    desk.put("unit.toml", "coordinates = \"unit\"\n");
+    let views = "--view diluted.csv --view protein.csv --id id";
+    desk.succeeds(&format!("cluster {views} -k 4 --config unit.toml -o out"));
+    let markers = desk.text("out/markers.csv");
+    assert!(markers.contains(",diluted,rna0,") && !markers.contains("dilution"), "{markers}");
+    let explain = format!("explain --model out/model.safetensors {views} -o why");
+    desk.succeeds(&explain);
+    assert!(!desk.text("why/explanations.csv").contains("dilution"));
 }
