@@ -10,6 +10,7 @@ mod text_kind;
 #[cfg(feature = "files")]
 pub(crate) use cell_styles::CellStyles;
 pub use cell_styles::text_among_numbers;
+pub use codes::usual_code;
 pub(crate) use copies::warnings as common_columns;
 pub(crate) use forgotten_id::forgotten_id;
 pub(crate) use no_samples::warnings as rows_that_are_no_samples;
