@@ -139,3 +139,10 @@ fn clinical_ids_in_another_spelling_are_reported_on_the_terminal_and_in_the_reco
     desk.notes(&cluster).has(said);
     said.has(&desk.record("out")["clinical-notes"][0].as_str().unwrap()[..60]);
 }
+
+#[test]
+fn ids_that_the_pattern_misses_are_counted() {
+    let desk = Desk::new();
+    desk.notes("inspect --view rna.csv --id id --id-pattern ^s(.*5)$")
+        .has(" of 96 ids do not match --id-pattern '^s(.*5)$' and stay as they are, such as `s");
+}
