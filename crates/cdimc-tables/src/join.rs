@@ -195,17 +195,23 @@ fn assemble(
     })
 }
 
-/// Returns a warning if the rows of several files are joined by row number because no file names samples.
+/// Returns a warning if the rows of several files or sheets are joined by row number because none names samples.
 pub fn joined_by_number(tables: &[Table]) -> Option<String> {
     let mut paths: Vec<&std::path::Path> =
         tables.iter().map(|table| table.path.as_path()).collect();
     paths.dedup();
-    let are_nameless = paths.len() > 1 && tables.iter().all(|table| table.ids.is_none());
-    are_nameless.then(|| {
+    // Arrays of one file belong together; sheets of a workbook are tables of their own.
+    let is_book = |path: &&std::path::Path| {
+        let ending = path.extension().unwrap_or_default().to_ascii_lowercase();
+        ending == "xlsx" || ending == "xlsm"
+    };
+    let are_apart = paths.len() > 1 || (tables.len() > 1 && paths.iter().all(is_book));
+    (are_apart && tables.iter().all(|table| table.ids.is_none())).then(|| {
         let files: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+        let sheets = if paths.len() > 1 { "" } else { "the sheets of " };
         format!(
-            "rows of {} are joined by their number, because no file names its samples: name them with --id COLUMN, or beside an \
-             array in NAME.ids.txt",
+            "rows of {sheets}{} are joined by their number, because no file names its samples: name them with --id COLUMN, or \
+             beside an array in NAME.ids.txt",
             files.join(", ")
         )
     })
@@ -445,6 +451,8 @@ mod tests {
         };
         let note = joined_by_number(&[one("a", "a.npy", None), one("b", "b.mtx", None)]).unwrap();
         assert!(note.starts_with("rows of a.npy, b.mtx are joined by their number"), "{note}");
+        let note = joined_by_number(&[one("a", "o.xlsx", None), one("b", "o.xlsx", None)]);
+        assert!(note.unwrap().starts_with("rows of the sheets of o.xlsx are joined"));
         let ids = Some(&["x", "y"][..]);
         for (first, second) in
             [(("o.npz", None), ("o.npz", None)), (("a.csv", ids), ("b.csv", ids))]

@@ -16,7 +16,7 @@ pub mod datasets;
 #[cfg(feature = "files")]
 mod files;
 
-pub use checks::text_among_numbers;
+pub use checks::{text_among_numbers, usual_code};
 pub use error::TableError;
 #[cfg(feature = "files")]
 pub use files::{

@@ -83,7 +83,8 @@ impl Column {
     fn texts_of(&self, kind: TextKind) -> impl Iterator<Item = &String> {
         let is_of_kind = move |text: &&String| {
             kind == match TextKind::of(text) {
-                _ if **text == self.name => TextKind::Header,
+                // A repeated header is above numbers; a column of marks may have the mark as its name.
+                _ if **text == self.name && self.n_numbers > 0 => TextKind::Header,
                 TextKind::Flagged | TextKind::Date if self.n_numbers == 0 => TextKind::Word,
                 other => other,
             }
@@ -126,12 +127,14 @@ pub(crate) struct CellStyles {
     columns: Vec<Column>,
     /// Row, column and content of the first text.
     first: Option<(u64, usize, String)>,
+    /// Whether the first row holds a number.
+    pub(crate) first_row_is_measured: bool,
 }
 
 impl CellStyles {
     pub(crate) fn new(names: &[String]) -> Self {
         let column = |name: &String| Column { name: name.clone(), ..Column::default() };
-        Self { columns: names.iter().map(column).collect(), first: None }
+        Self { columns: names.iter().map(column).collect(), ..Self::default() }
     }
 
     /// Records a cell that was read as `value`.
@@ -193,7 +196,7 @@ impl CellStyles {
         Some((one.one_grouped.as_deref()?, plain, columns_listed(&self.named(counts))))
     }
 
-    /// Returns advice if the first row has text in most columns and numbers are below.
+    /// Returns advice if the first row has text in most columns, or in several and no number, and numbers are below.
     fn second_header(&self, row: u64, advice: &str) -> Option<String> {
         let held = self.columns.iter().filter(|column| column.n_numbers + column.n_texts > 0);
         let is_above = |column: &&Column| {
@@ -210,7 +213,8 @@ impl CellStyles {
         } else {
             String::new()
         };
-        (2 * n_above > n_held).then(|| {
+        let has_only_text = n_above > 1 && !self.first_row_is_measured;
+        (has_only_text || 2 * n_above > n_held).then(|| {
             format!(
                 "row {row} holds text in {n_above} of {n_held} columns, and numbers are below: {advice}{words}"
             )
@@ -329,7 +333,7 @@ pub(super) fn lost_thousands(table: &Table) -> Option<String> {
     };
     let columns = table.values.map_columns(&rows, column);
     let are_measured = columns.iter().filter(|column| column.is_mixed()).all(Column::is_measured);
-    let styles = CellStyles { columns, first: None };
+    let styles = CellStyles { columns, ..CellStyles::default() };
     styles.grouped(are_measured).map(|(grouped, plain, columns)| {
         format!(
             "{}: {grouped} is clustered on next to {plain}: in {columns} all numbers have three decimals or none, so the \

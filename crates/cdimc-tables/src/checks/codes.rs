@@ -51,10 +51,13 @@ pub(super) fn warnings(tables: &[Table], t: usize) -> Vec<String> {
             continue;
         }
         let x = value as f64;
-        let is_elsewhere =
-            |(o, other): (usize, &Table)| o != t && other.values.find(|_, y| y == x).is_some();
+        let measures = |other: &Table| other.values.find(|_, y| y == x).is_some();
+        let elsewhere =
+            || tables.iter().enumerate().filter(|&(o, other)| o != t && measures(other));
         let path = table.path.display();
-        let option = if tables.iter().enumerate().any(is_elsewhere) {
+        let option = if elsewhere().any(|(_, other)| other.path == table.path) {
+            format!("'{}={value}'", table.name)
+        } else if elsewhere().next().is_some() {
             format!("'{path}={value}'")
         } else {
             value.to_string()
@@ -67,6 +70,16 @@ pub(super) fn warnings(tables: &[Table], t: usize) -> Vec<String> {
         ));
     }
     lines
+}
+
+/// Returns the usual code for "not measured", such as 99 or -9, that occurs in several cells far from all other values,
+/// and the number of cells.
+pub fn usual_code(values: &[f64]) -> Option<(i64, usize)> {
+    let is_usual = |&(value, n): &(i64, usize)| {
+        n > 2 && value.unsigned_abs().to_string().bytes().all(|digit| digit == b'9')
+    };
+    let far = if values.len() < MIN_ROWS { return None } else { far_values(values) };
+    far.into_iter().flatten().find(is_usual)
 }
 
 /// Returns the whole numbers far below and far above the other values of a column, with their counts.
@@ -147,6 +160,21 @@ mod tests {
         ];
         assert!(warnings(&tables, 0)[0].ends_with("add --missing-value 'q.csv=99'"));
         assert!(warnings(&tables, 1).is_empty());
+        // Another table of the same file.
+        let tables = tables.map(|table| Table { path: "o.xlsx".into(), ..table });
+        assert!(warnings(&tables, 0)[0].ends_with("add --missing-value 'q=99'"));
+    }
+
+    #[test]
+    fn a_usual_code_counts_in_one_column() {
+        let ages = |code: f64, n: usize| -> Vec<f64> {
+            (0..40).map(|i| if i < n { code } else { (30 + i) as f64 }).collect()
+        };
+        assert_eq!(usual_code(&ages(999.0, 5)), Some((999, 5)));
+        assert_eq!(usual_code(&ages(-99.0, 3)), Some((-99, 3)));
+        for other in [ages(999.0, 2), ages(99.0, 5), ages(500.0, 5), ages(999.5, 5)] {
+            assert_eq!(usual_code(&other), None, "{other:?}");
+        }
     }
 
     #[test]

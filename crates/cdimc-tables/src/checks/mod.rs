@@ -13,6 +13,7 @@ mod text_kind;
 #[cfg(feature = "files")]
 pub(crate) use cell_styles::CellStyles;
 pub use cell_styles::text_among_numbers;
+pub use codes::usual_code;
 pub(crate) use copies::warnings as common_columns;
 pub(crate) use filled_rows::mostly_filled;
 pub(crate) use forgotten_id::forgotten_id;

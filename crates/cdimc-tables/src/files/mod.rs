@@ -123,7 +123,7 @@ fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Ve
             "has none of the columns {}: --columns has to name a column of numbers of every view",
             listed(&options.columns)
         );
-        hide_missing_numbers(&mut table.values, options);
+        hide_missing_numbers(&mut table.values, &options.of_member(&table.name));
         let labels = table.labels.iter_mut().flatten();
         labels.filter(|label| is_missing_value(label, options)).for_each(String::clear);
         // A word for "missing" is not an id: two files with it would share a sample.
@@ -244,7 +244,7 @@ fn hide_missing_numbers(values: &mut Matrix, options: &ReadOptions) {
     // A file in single precision holds the nearest such number.
     let single = |m: f64| Some(f64::from(m as f32)).filter(|m| m.is_finite());
     for text in &options.missing_values {
-        let Ok(missing) = text.parse::<f64>() else { continue };
+        let Ok(missing) = options.value(text).parse::<f64>() else { continue };
         let mut is_there = false;
         values.map(|x| {
             let is_missing = x == missing || Some(x) == single(missing);

@@ -44,7 +44,7 @@ pub struct ReadOptions {
     /// Column with known classes; never clustered on.
     pub label: Option<String>,
     /// Values that mean "not measured", besides empty cells, `NA`, `NaN` and `null`. Numbers are compared by value:
-    /// `-999` hides `-999.0` too.
+    /// `-999` hides `-999.0` too. `MEMBER=VALUE` is a value of one table of a file.
     pub missing_values: Vec<String>,
     /// Columns to read; if empty, all.
     pub columns: Vec<String>,
@@ -67,6 +67,9 @@ pub struct ReadOptions {
     /// Parquet, Arrow and HDF5 with bounded memory and time, and contains crashes. Without it they are decoded in this
     /// process.
     pub decoder: Option<Vec<OsString>>,
+    /// Name of the table that is read, if a file has several.
+    #[serde(default)]
+    pub member: Option<String>,
     /// Collects the `missing_values` that occur in files.
     #[serde(skip)]
     pub occurred: Occurred,
@@ -95,8 +98,19 @@ impl Occurred {
 impl ReadOptions {
     /// Returns whether `is_meant` holds for a value that means "not measured", and records that value.
     pub(super) fn finds(&self, is_meant: impl Fn(&str) -> bool) -> bool {
-        let found = self.missing_values.iter().find(|missing| is_meant(missing));
+        let found = self.missing_values.iter().find(|missing| is_meant(self.value(missing)));
         found.inspect(|missing| _ = self.occurred.add(missing)).is_some()
+    }
+
+    /// Returns the value in `MEMBER=VALUE` for the table that is read, or the whole text.
+    pub(super) fn value<'a>(&self, missing: &'a str) -> &'a str {
+        let of = |member: &String| missing.strip_prefix(member.as_str())?.strip_prefix('=');
+        self.member.as_ref().and_then(of).unwrap_or(missing)
+    }
+
+    /// Returns the options for the table `member` of a file.
+    pub(super) fn of_member(&self, member: &str) -> Self {
+        Self { member: Some(member.to_owned()), ..self.clone() }
     }
 
     /// Logs a warning about a file of `source`, once per view.

@@ -8,7 +8,7 @@ use crate::{Table, TableError};
 use cdimc_data::Matrix;
 use ndarray::Array2;
 use regex::Regex;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 /// Rule that turns ids into sample names.
@@ -97,6 +97,17 @@ impl SampleNames {
     /// Returns whether names come from a pattern that matches none of these ids.
     pub fn match_nothing<'a>(&self, mut ids: impl Iterator<Item = &'a str>) -> bool {
         matches!(&self.source, Source::Pattern(regex) if !ids.any(|id| regex.is_match(id)))
+    }
+
+    /// Returns the ids that a pattern does not match, if it matches others and they are not written like its names.
+    pub fn unmatched<'a>(&self, ids: &'a [String]) -> Vec<&'a str> {
+        let Source::Pattern(regex) = &self.source else { return Vec::new() };
+        let ids = ids.iter().map(String::as_str).filter(|id| !self.drops(id));
+        let (matched, others): (Vec<&str>, Vec<&str>) = ids.partition(|id| regex.is_match(id));
+        let names: HashSet<String> =
+            matched.iter().map(|id| without_numbers(self.of(id))).collect();
+        let is_odd = |id: &&str| !names.is_empty() && !names.contains(&without_numbers(id));
+        others.into_iter().filter(is_odd).collect()
     }
 
     /// Drops the rows to leave out and renames the others after their samples, one row per sample.
@@ -209,6 +220,17 @@ fn regex(pattern: &str) -> Result<Regex, String> {
     })
 }
 
+/// Returns a text with 0 in place of each number.
+fn without_numbers(text: &str) -> String {
+    let mut found = String::with_capacity(text.len());
+    for c in text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }) {
+        if c != '0' || !found.ends_with('0') {
+            found.push(c);
+        }
+    }
+    found
+}
+
 /// Returns the means of named groups of rows over measured cells.
 fn merged(values: &Matrix, groups: &[(&str, Vec<usize>)]) -> Matrix {
     if groups.iter().all(|(_, rows)| rows.len() == 1) {
@@ -291,6 +313,21 @@ mod tests {
         }
         let all = SampleNames::ids(Replicates::Refuse).without("P").unwrap();
         testing::refused(all.rename(&mut table(&["P1", "P2"])), "--drop-samples matches every id$");
+    }
+
+    #[test]
+    fn ids_that_a_pattern_misses_are_found_unless_they_are_names_already() {
+        let ids = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        for (pattern, of, expected) in [
+            ("^(.*)_a$", "P1_a P1_b P02_a P02_b", vec!["P1_b", "P02_b"]),
+            ("^(.*)_rep[0-9]$", "P1 P1_rep2 P22 P3", vec![]),
+            ("^(.{2})", "P1 P2-01 Q3-02", vec![]),
+            ("_rna$", "P1_x P2_x", vec![]),
+            ("^(P[0-9]+)-", "P1-T P2-T pool", vec!["pool"]),
+        ] {
+            let names = SampleNames::by_pattern(pattern, Replicates::Refuse).unwrap();
+            assert_eq!(names.unmatched(&ids(of)), expected, "{pattern}");
+        }
     }
 
     #[test]

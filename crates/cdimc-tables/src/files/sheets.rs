@@ -42,6 +42,7 @@ fn read(bytes: Vec<u8>, request: Request<'_>) -> Result<Decoded, Problem> {
             continue;
         }
         let Some(csv) = sheet(&mut book, name, budget)? else { continue };
+        let request = Request { options: &request.options.of_member(name), ..request };
         let of_sheet = text::read_table(&csv[..], request, false).map_err(|problem| {
             let others = if source.member.is_none() && names.len() > 1 {
                 "; FILE.xlsx#SHEET reads one sheet"
@@ -135,6 +136,7 @@ fn cell_text(value: &DataRef<'_>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ReadOptions;
     use crate::testing::{options, read, refused};
     use std::io::Write;
 
@@ -211,6 +213,22 @@ mod tests {
                 (found, expected) => assert_eq!(found.as_deref(), Ok(expected.unwrap())),
             }
         }
+    }
+
+    #[test]
+    fn a_missing_value_of_one_sheet_stays_in_the_others() {
+        let [one, other] =
+            ["\"id|\"a\n\"x|9\n\"y|2\n", "\"id|\"b\n\"x|9\n\"y|3\n"].map(|of| rows(1, of));
+        let bytes = book(&[("a=b", &one), ("m", &other)]);
+        let options = ReadOptions {
+            id: Some("id".into()),
+            missing_values: vec!["a=b=9".into()],
+            ..ReadOptions::default()
+        };
+        let tables = crate::read_bytes(bytes, &"o.xlsx".parse().unwrap(), &options).unwrap();
+        let shown: Vec<String> = tables.iter().map(crate::testing::shown).collect();
+        assert_eq!(shown, ["a=b | x y | - | a | NaN; 2", "m | x y | - | b | 9; 3"]);
+        assert!(options.occurred.has("a=b=9"));
     }
 
     #[test]

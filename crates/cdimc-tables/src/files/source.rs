@@ -150,7 +150,11 @@ impl FromStr for ViewSource {
             }
             _ => (None, text),
         };
-        let (path, member) = match rest.rsplit_once('#') {
+        // A member may have `#` in its name: the path ends at the first one that leaves a file.
+        let is_file = |at: &usize| Path::new(&rest[..*at]).exists();
+        let mut ends = rest.match_indices('#').map(|(at, _)| at);
+        let end = ends.find(is_file).or_else(|| rest.rfind('#'));
+        let (path, member) = match end.map(|at| (&rest[..at], &rest[at + 1..])) {
             Some((path, member)) if !member.is_empty() && !Path::new(rest).exists() => {
                 (path, Some(member.to_owned()))
             }
@@ -219,6 +223,9 @@ mod tests {
             ["a", "b"].map(|p| (PartName(p.to_owned()), source(&format!("rna-{p}.csv"))));
         assert_eq!(parts, expected);
         assert_eq!(source("rna-a.csv").parts().unwrap(), None);
+        let path = folder.path().join("rna-a.csv");
+        let numbered: ViewSource = format!("p={}#Prot#2", path.display()).parse().unwrap();
+        assert_eq!((numbered.path, numbered.member), (path, Some("Prot#2".to_owned())));
         // An existing path is taken as is.
         std::fs::write(folder.path().join("rna-*.csv"), "").unwrap();
         assert_eq!(source("rna-*.csv").parts().unwrap(), None);

@@ -20,7 +20,8 @@ type Form = fn(&str) -> String;
 
 /// Returns a line for each table that shares few ids with the others, or whose ids differ from theirs in spelling only.
 pub(crate) fn warnings(tables: &[Table]) -> Vec<String> {
-    lines(tables).into_iter().map(|(_, line)| line).collect()
+    let lines = lines(tables).into_iter().map(|(_, line)| line);
+    lines.chain(tables.iter().find_map(repeats::counted_twice)).collect()
 }
 
 /// Returns a line for each table whose ids would agree with the others if they were written like them.
@@ -150,9 +151,18 @@ impl<'a> IdOverlap<'a> {
         let turned = if self.shares_few() { self.samples_in_columns() } else { None };
         let (spelling, dates) = (self.spelling_advice(), self.date_advice());
         let n_alike = spelling.as_ref().map_or(0, |(n, _)| *n);
-        let pattern =
-            if self.shares_few() && dates.is_none() { self.pattern_advice() } else { None };
-        let pattern = pattern.filter(|(n_shared, _)| *n_shared > n_alike).map(|(_, advice)| advice);
+        let (n, n_unshared) = (self.own.ids.len(), self.unshared().count());
+        let n_needed = if self.shares_few() {
+            n_alike + 1
+        } else {
+            // A pattern has to join many of the ids, and most of those that are not shared.
+            let few = (MIN_SHARED_SHARE * n as f64).ceil() as usize;
+            n - n_unshared + few.max(n_unshared.div_ceil(2)).max(n_alike + 1)
+        };
+        let is_worth = dates.is_none() && n_needed <= n;
+        let pattern = if is_worth { self.pattern_advice() } else { None };
+        let pattern = pattern.filter(|(n_shared, _)| *n_shared >= n_needed);
+        let pattern = pattern.map(|(_, advice)| advice);
         let written = || {
             let found = spelling.map(|(_, advice)| advice).into_iter().chain(dates);
             Some(found.collect::<Vec<_>>().join("; ")).filter(|found| !found.is_empty())

@@ -9,7 +9,7 @@ const MIN_PREFIX_LENGTH: usize = 4;
 const MAX_PREFIX_LENGTH: usize = 64;
 /// Largest number of parts of a name that has separators itself.
 const MAX_PARTS: usize = 3;
-const SEPARATORS: [char; 4] = ['_', '-', '.', ' '];
+pub(super) const SEPARATORS: [char; 4] = ['_', '-', '.', ' '];
 
 impl<'a> Side<'a> {
     /// Returns the common prefix and suffix of all ids; with `whole_parts`, cut at separators.
@@ -81,7 +81,7 @@ impl<'a> IdOverlap<'a> {
         let Cut { n_shared, n: of, repeated } = self.if_cut(|id| begin(id).unwrap_or(id));
         let repeats = match repeated {
             None => String::new(),
-            Some(_) if n > 1 => return None,
+            Some(_) if n > 1 || !self.shares_few() => return None,
             Some([first, id]) => {
                 let advice = advice_on_repeats(first, id, &self.own.ids);
                 format!("; `{first}` and `{id}` are then one sample{advice}")
@@ -192,6 +192,19 @@ mod tests {
         proposes(&|i| format!("P{i:03}T1"), &|i| format!("P{i:03}N{i}"), "'^(.{4})'");
         let cut = |end: &str| (100..160).map(|i| format!("P{i}{end}{}", i % 7)).collect::<Vec<_>>();
         assert_eq!(id_advice(&cut("17"), &cut("28")), None, "the number goes on");
+    }
+
+    #[test]
+    fn aliquots_of_some_samples_get_the_pattern_that_joins_them() {
+        let ids = |end: &dyn Fn(usize) -> usize| {
+            (0..90).map(|i| format!("P{i:03}-{}", end(i))).collect::<Vec<_>>()
+        };
+        let other = ids(&|i| 1 + usize::from(i % 5 < 2));
+        let advice = id_advice(&ids(&|_| 1), &other).unwrap();
+        assert!(advice.contains("shared by 90 of 90: --id-pattern '^([^-]+)'"), "{advice}");
+        assert_eq!(id_advice(&ids(&|_| 1), &ids(&|i| 1 + usize::from(i < 5))), None, "few");
+        let visits = [ids(&|_| 1), ids(&|_| 2)].concat();
+        assert_eq!(id_advice(&visits, &visits[..100]), None, "two rows of one person");
     }
 
     #[test]

@@ -137,6 +137,7 @@ impl Clinical {
                 grouped_thousands(name, &cells).map_or_else(|| Variable::of(&cells), Err);
             if let Ok(found) = &variable {
                 clinical.notes.extend(found.spelled_twice(name));
+                clinical.notes.extend(found.missing_code(name));
             }
             // Whole numbers may be names of batches, whose order means nothing.
             let codes = variable.as_ref().ok().and_then(Variable::as_codes);

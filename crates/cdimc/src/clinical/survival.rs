@@ -182,6 +182,7 @@ impl SurvivalData {
         }
         let coding = Coding::of(events);
         let (mut of, mut wrong) = (Vec::with_capacity(samples.len()), Vec::new());
+        let mut n_unknown = 0;
         for ((&time, &event), sample) in times.iter().zip(events).zip(samples) {
             let mut note = |column: &str, cell: &str, rule: &str| {
                 wrong.push(format!("sample `{sample}`, column `{column}` = {cell}: {rule}"));
@@ -193,6 +194,7 @@ impl SurvivalData {
             } else if read_event.is_none() && !event.is_empty() {
                 note(event_name, event, EVENT_RULE);
             }
+            n_unknown += usize::from(read_time.is_some() && event.is_empty());
             of.push(read_time.zip(read_event));
         }
         let known = || of.iter().flatten();
@@ -212,6 +214,22 @@ impl SurvivalData {
             return Err(format!("no survival: all {n} samples are censored (`{event_name}`)"));
         }
         let mut notes: Vec<String> = coding.note(event_name, events).into_iter().collect();
+        let n_events = known().filter(|(_, event)| *event).count();
+        if n_events == n && (n_unknown > 0 || n >= MANY_WRONG) {
+            let unknown = if n_unknown > 0 {
+                format!(", and {n_unknown} with a time are left out because their cell is empty")
+            } else {
+                String::new()
+            };
+            notes.push(format!(
+                "in survival no sample is censored: all {n} of column `{event_name}` have the event{unknown}; write 0 for \
+                 samples without it"
+            ));
+        } else if MANY_WRONG * n_unknown > n {
+            notes.push(format!(
+                "left out of survival: {n_unknown} samples with a time, whose cell in column `{event_name}` is empty"
+            ));
+        }
         notes.extend(wrong.into_iter().map(|wrong| format!("left out of survival: {wrong}")));
         Ok((Self { columns: columns.clone(), of }, notes))
     }
@@ -386,7 +404,11 @@ mod tests {
                 "in survival, `{event}` of column `dead` is the event, and `{none}` is censored"
             );
             let is_plain = matches!(event, "1" | "TRUE");
-            assert_eq!(notes, if is_plain { vec![] } else { vec![said] });
+            let mut expected = if is_plain { vec![] } else { vec![said] };
+            let empty =
+                "left out of survival: 1 samples with a time, whose cell in column `dead` is empty";
+            expected.push(empty.to_owned());
+            assert_eq!(notes, expected);
         }
         // Competing risks are neither.
         let risks: Vec<(&str, &str)> =
@@ -395,8 +417,26 @@ mod tests {
     }
 
     #[test]
+    fn events_without_any_censored_sample_are_named_with_the_empty_cells() {
+        let notes = |cells: &[(&str, &str)]| watched(cells).unwrap().1.join("; ");
+        let died = vec![("5", "1"); 20];
+        assert_eq!(
+            notes(&[&died[..], &[("7", ""); 6], &[("", "")]].concat()),
+            "in survival no sample is censored: all 20 of column `dead` have the event, and 6 with a time are left out because \
+             their cell is empty; write 0 for samples without it"
+        );
+        assert!(
+            notes(&died).ends_with(
+                "all 20 of column `dead` have the event; write 0 for samples without it"
+            )
+        );
+        assert_eq!(notes(&[&died[..], &[("5", "0"), ("6", "")]].concat()), "", "one of many");
+        assert_eq!(notes(&died[..4]), "");
+    }
+
+    #[test]
     fn one_bad_cell_costs_one_sample_which_is_named() {
-        let mut cells = vec![("5", "1"); 30];
+        let mut cells = vec![("5", "1"), ("6", "0")].repeat(15);
         cells[7] = ("-0.2", "1");
         let (found, notes) = watched(&cells).unwrap();
         assert_eq!(found.of.iter().flatten().count(), 29);

@@ -1,6 +1,6 @@
 //! What a column of text is: numbers, categories, or nothing that can be compared.
 
-use crate::tables::{plain_spelling, text_among_numbers};
+use crate::tables::{plain_spelling, text_among_numbers, usual_code};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Whole numbers with at most this many distinct values, and `LEAST_PER_CODE` samples per value on average, are also
@@ -69,9 +69,27 @@ impl Variable {
         // A single word among numbers is a mark for missing values, however common it is.
         let is_of_numbers = values.len() > 2 && (2 * n_numbers > n || words.len() == 1);
         if let (true, Some(text)) = (is_of_numbers, words.first()) {
+            if text.starts_with(['<', '>', '\u{2264}', '\u{2265}']) {
+                return Err(format!(
+                    "`{text}` among numbers: write a number, such as the limit or half of it"
+                ));
+            }
             return Err(format!(
                 "`{text}` among numbers: if it means \"not measured\", add --missing-value '{text}'"
             ));
+        }
+        // Numbers with one unit, such as `45 y`; `2+` is a score and `2a` a stage.
+        let last_digit = |text: &str| text.rfind(|c: char| c.is_ascii_digit());
+        let mut in_units =
+            words.iter().map(|text| text.split_at(last_digit(text).map_or(0, |at| at + 1)));
+        let (_, unit) = in_units.clone().next().unwrap_or_default();
+        let is_unit = unit.len() > 1 && unit.trim_start().starts_with(char::is_alphabetic);
+        if distinct.len() > 2
+            && is_unit
+            && in_units.all(|(text, of)| number(text).is_some() && of == unit)
+        {
+            let text = words.first().unwrap_or(&unit);
+            return Err(format!("`{text}` is a number with a unit: write the number alone"));
         }
         if distinct.len() > 2 && 2 * distinct.len() > n {
             let texts = distinct.len();
@@ -110,6 +128,16 @@ impl Variable {
             distinct.len() <= MOST_CODES && LEAST_PER_CODE * distinct.len() <= there().count();
         (are_few && there().all(|x| x.fract() == 0.0))
             .then(|| Self::categories(distinct, spelled.iter().map(String::as_str)))
+    }
+
+    /// Returns a note if numbers of the column `name` look like a code for "not measured".
+    pub(super) fn missing_code(&self, name: &str) -> Option<String> {
+        let Self::Numbers(numbers) = self else { return None };
+        let (code, n) = usual_code(&numbers.iter().copied().flatten().collect::<Vec<f64>>())?;
+        Some(format!(
+            "column `{name}` is tested with {code}, which occurs {n} times far from all other values: if it means \"not measured\", \
+             add --missing-value FILE={code}"
+        ))
     }
 
     /// Returns a note if categories of the column `name` differ only in their spelling.
@@ -215,6 +243,16 @@ mod tests {
     }
 
     #[test]
+    fn a_code_for_not_measured_gets_a_note() {
+        let ages: Vec<String> =
+            (0..40).map(|i| if i % 9 == 4 { "-9".into() } else { (30 + i).to_string() }).collect();
+        let cells: Vec<&str> = ages.iter().map(String::as_str).collect();
+        let note = of(&cells).unwrap().missing_code("age").unwrap();
+        assert!(note.starts_with("column `age` is tested with -9, which occurs 4 times"), "{note}");
+        assert!(note.ends_with("add --missing-value FILE=-9"), "{note}");
+    }
+
+    #[test]
     fn categories_that_differ_in_writing_alone_are_named() {
         let note = |cells: &[&str]| of(&cells.repeat(3)).unwrap().spelled_twice("sex");
         assert_eq!(
@@ -251,7 +289,12 @@ mod tests {
         assert!(reason(&["2024-02-29", "2024-03-01 10:00"]).starts_with("dates are not tested"));
         assert!(reason(&["29.02.2024", "", "1/3/24"]).starts_with("dates are not tested"));
         assert!(reason(&["1,7", "", "2"]).starts_with("`1,7` has a comma"));
-        assert!(reason(&["1", "2", "3", ">60"]).contains("--missing-value '>60'"));
+        assert!(reason(&["1", "2", "3", ">60"]).starts_with("`>60` among numbers: write a number"));
+        assert!(
+            reason(&["45 y", "50 y", "", "45 y", "61 y"])
+                .starts_with("`45 y` is a number with a unit")
+        );
+        assert!(of(&["1a", "2b", "3a", "1a", "2b", "3a"]).is_ok());
         assert_eq!(
             reason(&["a", "b", "c"]),
             "3 different texts in 3 samples: names rather than categories"

@@ -2,7 +2,7 @@
 
 use super::cluster::{command_line, set_threads};
 use super::evaluate::{classes, numbered};
-use super::input::Input;
+use super::input::{IdColumn, Input};
 use super::output::{OutputFolder, csv_bytes};
 use crate::cluster_number::stability;
 use crate::core::{ClusterError, Clustering};
@@ -34,10 +34,10 @@ pub(crate) struct Compare {
     /// A method; may be repeated; all for every one there is
     #[arg(long = "method", default_value = "all")]
     methods: Vec<String>,
-    /// A CSV of ids (its first column) and known classes, only compared with; as --label, from a file
+    /// A CSV of ids and known classes, only compared with; as --label, from a file
     #[arg(long, value_name = "FILE", conflicts_with = "label")]
     truth: Option<PathBuf>,
-    /// The class column of the truth; its last by default
+    /// The class column of the truth, if there are several
     #[arg(long, value_name = "COLUMN", requires = "truth")]
     truth_column: Option<String>,
     /// Take different numbers of the truth for different classes, however many they are
@@ -68,7 +68,7 @@ struct Outcome {
 }
 
 impl Compare {
-    pub(crate) fn run(self, quiet: bool) -> anyhow::Result<()> {
+    pub(crate) fn run(mut self, quiet: bool) -> anyhow::Result<()> {
         set_threads(self.threads)?;
         if self.repetitions == 0 {
             bail!("--repetitions = 0: at least one is needed");
@@ -86,15 +86,18 @@ impl Compare {
             .collect::<Result<_, _>>()?;
         let inputs = [self.input.files(), self.truth.iter().cloned().collect()].concat();
         let output = OutputFolder::begin(&self.output, self.force, &inputs)?;
+        let id = self.truth.as_ref().and_then(|path| self.input.take_id(path));
         let joined = self.input.read()?;
         let labels = match &self.truth {
             None => joined.labels.clone(),
             Some(path) => {
                 let source = ViewSource { name: None, path: path.clone(), member: None };
                 let options = self.input.with_missing_values(&source, ReadOptions::default());
-                let columns = (None, self.truth_column.as_deref());
                 let names = self.input.sample_names()?;
-                let known = classes(path, columns, self.numeric_truth, &names, &options)?;
+                let (named, of_all) = (id.as_deref(), self.input.id_column());
+                let ids = IdColumn { named, of_all, names: &names, samples: &joined.ids };
+                let column = self.truth_column.as_deref();
+                let known = classes(path, ids, column, self.numeric_truth, &options)?;
                 let class = |id: &String| known.get(id).cloned().unwrap_or_default();
                 Some(joined.ids.iter().map(class).collect())
             }

@@ -2,7 +2,7 @@
 
 use crate::clinical::ClinicalTable;
 use crate::tables::{
-    Joined, Occurred, ReadOptions, Replicates, SampleNames, Table, TableError, ViewSource,
+    Joined, Occurred, ReadOptions, Replicates, SampleNames, Table, TableError, ViewSource, Words,
     is_missing_value, joined_by_number, names_in, read_views, read_words,
 };
 use crate::{NamedModel, training_set};
@@ -107,6 +107,7 @@ impl Input {
             transposed: false,
             max_bytes: self.max_bytes,
             decoder: super::STARTED.get().map(|started| started.program.clone()),
+            member: None,
             occurred: Occurred::default(),
             warned: self.occurred.clone(),
         };
@@ -144,6 +145,7 @@ impl Input {
         dropping.for_each(|pattern| _ = self.occurred.add(pattern));
         let matches_none = names.match_nothing(all().map(String::as_str));
         let unmatched = all().next().filter(|_| matches_none).cloned();
+        self.warn_of_unmatched(&tables, &names);
         let mut renamed = Vec::with_capacity(tables.len());
         for mut table in tables {
             match names.rename(&mut table) {
@@ -157,6 +159,25 @@ impl Input {
     /// Returns whether a file may be left out, because it has no rows in this part.
     fn may_lack(&self, error: &TableError) -> bool {
         self.views_of_parts.is_some() && error.lacks_rows()
+    }
+
+    /// Warns, once per view, of ids that `--id-pattern` does not match beside others that it does.
+    fn warn_of_unmatched(&self, tables: &[Table], names: &SampleNames) {
+        let pattern = self.id_pattern.as_deref().unwrap_or_default();
+        for table in tables {
+            let ids = table.ids.as_deref().unwrap_or_default();
+            let unmatched = names.unmatched(ids);
+            let Some(first) = unmatched.first() else { continue };
+            if self.occurred.add(&format!("--id-pattern of {}", table.name)) {
+                tracing::warn!(
+                    "{}: {} of {} ids do not match --id-pattern '{pattern}' and stay as they are, such as `{first}`: correct the \
+                     pattern, or leave them out with --drop-samples",
+                    table.path.display(),
+                    unmatched.len(),
+                    ids.len()
+                );
+            }
+        }
     }
 
     /// Refuses an `--id-pattern` that matched no id; `unmatched` is the first id.
@@ -220,12 +241,16 @@ impl Input {
     }
 
     /// Returns the value of `--missing-value` for a file, or `None` if the option names another file. A value may
-    /// contain an equals sign.
+    /// contain an equals sign, and `MEMBER=VALUE` is the value for one table of the file.
     fn missing_value_of<'a>(&self, source: &ViewSource, text: &'a str) -> Option<&'a str> {
         match text.split_once('=') {
             Some((file, value)) if is_named(source, file) => Some(value),
             Some((file, _)) if self.has_view(file) => None,
-            _ => Some(text),
+            Some((file, _)) => match file.split_once('#') {
+                Some((file, _)) if is_named(source, file) => Some(&text[file.len() + 1..]),
+                _ => Some(text),
+            },
+            None => Some(text),
         }
     }
 
@@ -245,8 +270,14 @@ impl Input {
         let dropped = self.drop_samples.iter().map(|text| ("--drop-samples", "id", text));
         let unused = missing.chain(dropped).filter(|(_, _, text)| !self.occurred.has(text));
         let line = |(option, what, text): (&str, &str, &String)| {
+            let table = match text.split_once('=') {
+                Some((table, _)) if what == "value" => {
+                    format!(", and `{table}` names no view, file or sheet with such a value")
+                }
+                _ => String::new(),
+            };
             format!(
-                "{option} '{text}' has no effect: no {what} in its files matches; check how the files spell it"
+                "{option} '{text}' has no effect: no {what} in its files matches{table}; check how the files spell it"
             )
         };
         let of_no_file = |given: &&String| given.contains('=') && !self.occurred.has(given);
@@ -310,19 +341,21 @@ impl Input {
         column
     }
 
-    /// Reads a text table about the samples. Sample names are in its column `id`; without `id`, in the column for all
-    /// files if the table has that, else in the first column.
-    pub(crate) fn clinical(&self, path: &Path, id: Option<&str>) -> anyhow::Result<ClinicalTable> {
+    /// Reads a text table about the samples, whose ids are in its column `id` or, without `id`, in the column that
+    /// [`IdColumn::place`] finds.
+    pub(crate) fn clinical(
+        &self,
+        path: &Path,
+        id: Option<&str>,
+        samples: &[String],
+    ) -> anyhow::Result<ClinicalTable> {
         let source = ViewSource { name: None, path: path.to_owned(), member: None };
         let mut words = read_words(path, self.lines_above(&source, false)?, self.max_bytes)?;
         let options = self.with_missing_values(&source, ReadOptions::default());
-        let of_all = || self.id_column().and_then(|id| words.names.iter().position(|n| n == id));
-        let place = match id {
-            Some(column) => words.place(column, path)?,
-            None => of_all().unwrap_or(0),
-        };
-        let column = words.names.remove(place);
         let names = self.sample_names()?;
+        let ids = IdColumn { named: id, of_all: self.id_column(), names: &names, samples };
+        let place = ids.place(&words, path)?;
+        let column = words.names.remove(place);
         let ids = words.columns.remove(place);
         let ids: Vec<String> = ids.iter().map(|id| names.of(id).to_owned()).collect();
         refuse_repeated(&ids, (path, &column))?;
@@ -361,6 +394,52 @@ impl Input {
         let (joined, which) = model.join(self.tables()?, self.strict)?;
         report_gaps(&joined);
         Ok((joined, which))
+    }
+}
+
+/// Rule for the column that names the samples in a table that is not a view.
+#[derive(Clone, Copy)]
+pub(crate) struct IdColumn<'a> {
+    /// Name of the column in this table.
+    pub(crate) named: Option<&'a str>,
+    /// Name of the column in all files that have it.
+    pub(crate) of_all: Option<&'a str>,
+    pub(crate) names: &'a SampleNames,
+    pub(crate) samples: &'a [String],
+}
+
+impl IdColumn<'_> {
+    /// Returns the index of the column. Without a name it is the column with the most samples; of equal columns, the
+    /// first that does not number the rows. Warns if that is not the first.
+    pub(crate) fn place(&self, words: &Words, path: &Path) -> anyhow::Result<usize> {
+        let of_all = || words.names.iter().position(|name| Some(name.as_str()) == self.of_all);
+        if let Some(place) = self.named.map(|name| words.place(name, path)).transpose()? {
+            return Ok(place);
+        } else if let Some(place) = of_all() {
+            return Ok(place);
+        }
+        let samples: HashSet<&str> = self.samples.iter().map(String::as_str).collect();
+        let fit = |column: &Vec<String>| {
+            let n_found = column.iter().filter(|id| samples.contains(self.names.of(id))).count();
+            let step =
+                |pair: &[String]| Some(pair[1].parse::<i64>().ok()? - pair[0].parse::<i64>().ok()?);
+            (n_found, n_found > 0 && !column.windows(2).all(|pair| step(pair) == Some(1)))
+        };
+        let fits: Vec<(usize, bool)> = words.columns.iter().map(fit).collect();
+        let place = (0..fits.len()).rev().max_by_key(|&j| fits[j]).unwrap_or(0);
+        if place > 0 {
+            let numbers_rows = fits[0].0 == fits[place].0;
+            let first = if numbers_rows { "row numbers" } else { "fewer" };
+            tracing::warn!(
+                "{}: the ids are taken from column `{}`, which names {} samples, not from the first, `{}` ({first}): choose \
+                 another with --id",
+                path.display(),
+                words.names[place],
+                fits[place].0,
+                words.names[0]
+            );
+        }
+        Ok(place)
     }
 }
 

@@ -190,3 +190,10 @@ fn a_constant_column_is_no_marker_and_no_reason() {
     desk.succeeds(&explain);
     assert!(!desk.text("why/explanations.csv").contains("dilution"));
 }
+
+#[test]
+fn ids_that_the_pattern_misses_are_counted() {
+    let desk = Desk::new();
+    desk.notes("inspect --view rna.csv --id id --id-pattern ^s(.*5)$")
+        .has(" of 96 ids do not match --id-pattern '^s(.*5)$' and stay as they are, such as `s");
+}

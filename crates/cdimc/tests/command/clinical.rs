@@ -83,6 +83,11 @@ fn id_columns_of_a_clinical_table_are_independent_of_the_views() {
     let associations = desk.text("first/associations.csv");
     associations.has("\nage,Kruskal-Wallis,120,");
     assert_eq!(desk.text("last/associations.csv"), associations);
+    // Without its name it is the column with the most samples.
+    let line = format!("cluster {VIEWS} -k 4 --method concat --clinical clinic.csv -o found");
+    desk.notes(&line)
+        .has("clinic.csv: the ids are taken from column `Patient`, which names 120 samples");
+    assert_eq!(desk.text("found/associations.csv"), associations);
     assert!(!desk.text("last/report.html").contains("survival by the log-rank test"));
 }
 

@@ -56,6 +56,33 @@ fn measurements_are_no_truth_unless_requested() {
 }
 
 #[test]
+fn ids_of_a_truth_are_found_and_its_classes_are_asked_for_if_several_columns_may_have_them() {
+    let desk = Desk::new();
+    let rows = |row: &dyn Fn(usize, usize) -> String| -> String {
+        (0..120).map(|i| row(i, i * 7 % 120 + 1)).collect()
+    };
+    desk.put(
+        "found.csv",
+        &format!("id,cluster,other\n{}", rows(&|i, id| format!("{id},{},x\n", i % 4))),
+    );
+    desk.put(
+        "kind.csv",
+        &format!("Nr,Proband,kind\n{}", rows(&|i, id| format!("{},{id},k{}\n", i + 1, i % 4))),
+    );
+    let two = rows(&|i, id| format!("{id},k{},b{}\n", i % 4, i % 3));
+    desk.put("two.csv", &format!("Proband,kind,batch\n{two}"));
+    let evaluate = "evaluate --labels found.csv --truth";
+    desk.succeeds(&format!("{evaluate} kind.csv")).has("ACC     1.0000");
+    desk.notes(&format!("{evaluate} kind.csv"))
+        .has("the ids are taken from column `Proband`, which names 120 samples, not from the first, `Nr` (row numbers)");
+    desk.fails(&format!("{evaluate} two.csv")).has(
+        "two.csv: which column has the classes? choose one with --truth-column: `kind`, `batch`",
+    );
+    desk.succeeds(&format!("{evaluate} two.csv --truth-column kind")).has("ACC     1.0000");
+    desk.succeeds(&format!("{evaluate} found.csv")).has("ACC     1.0000");
+}
+
+#[test]
 fn mask_does_not_fill_unmeasured_cells() {
     let desk = Desk::new();
     desk.put("a.csv", "id,x,y\np1,1,2\np2,,5\np3,4,7\np4,8,1\n");

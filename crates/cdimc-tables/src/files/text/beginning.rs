@@ -124,18 +124,24 @@ fn names_columns(comment: &[u8], others: &[Vec<u8>], below: &[u8]) -> bool {
 fn title(held: &[u8], delimiter: u8) -> Option<(u64, String)> {
     let end = held.iter().rposition(|byte| !matches!(byte, b'\r' | b'\n'))? + 1;
     let lines: Vec<&[u8]> = held[..end].split_inclusive(|&byte| byte == b'\n').collect();
-    let n_cells = |line: &[u8]| cells(line, delimiter).count();
-    let n_names = n_cells(lines[0]);
+    // Spreadsheets pad lines above a table with empty cells.
+    let n_cells = |line: &[u8], delimiter: u8| {
+        let is_padded = cells(lines[0], delimiter).last().is_some_and(<[u8]>::is_empty);
+        let mut cells: Vec<&[u8]> = cells(line, delimiter).collect();
+        while is_padded && cells.pop_if(|cell| cell.is_empty()).is_some() {}
+        cells.len()
+    };
+    let n_names = n_cells(lines[0], delimiter);
     // Commas may be of numbers or of a title; for the others, the row names may have no name.
     let is_alike = |line: &&&[u8]| {
-        let n = n_cells(line);
+        let n = n_cells(line, delimiter);
         n == n_names || (delimiter != b',' && n == n_names + 1)
     };
     if n_names > 1 && 2 * lines.iter().filter(is_alike).count() > lines.len() {
         return None;
     }
     let first_of = |delimiter: u8| {
-        let n_cells: Vec<usize> = lines.iter().map(|line| cells(line, delimiter).count()).collect();
+        let n_cells: Vec<usize> = lines.iter().map(|line| n_cells(line, delimiter)).collect();
         let &last = n_cells.last()?;
         let first = n_cells.iter().rposition(|&n| n != last)? + 1;
         // A header without a name for the row names is one cell short, with numbers below.

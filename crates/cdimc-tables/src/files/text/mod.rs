@@ -11,9 +11,7 @@ pub use words::{Words, read_words};
 use crate::Table;
 use crate::error::{Problem, ensure, listed};
 use crate::files::format::{Decode, Opened, Reader, Request};
-use crate::files::{
-    Budget, Decoded, ReadOptions, ViewSource, is_missing, is_unnamed, warning_of_unnamed,
-};
+use crate::files::{Budget, Decoded, ReadOptions, ViewSource, is_missing, is_unnamed};
 use crate::spelling::counts_up;
 use beginning::{Beginning, Text};
 use ndarray::Array2;
@@ -99,6 +97,7 @@ fn table<R: BufRead>(
         is_row = records.read(&mut record)?;
     }
     rows.check()?;
+    let unnamed = rows.check_unnamed()?;
     let features = columns.features();
     let values = Array2::from_shape_vec((rows.count, features.len()), rows.values)
         .map_err(|_| Problem::NoFeatures)?;
@@ -109,9 +108,7 @@ fn table<R: BufRead>(
         features,
         ..Table::new(&source.stem(), values)
     };
-    let unnamed = if rows.unnamed_hold { &columns.unnamed[..] } else { &[] };
-    let warnings =
-        records.above.warning.take().into_iter().chain(warning_of_unnamed(unnamed)).collect();
+    let warnings = records.above.warning.take().into_iter().chain(unnamed).collect();
     Ok(Decoded { tables: vec![table], warnings })
 }
 
@@ -219,8 +216,10 @@ impl Columns {
             }
         };
         let roles: Vec<Role> = names.iter().enumerate().map(role).collect();
-        let is_left =
-            |&column: &usize| roles[column] == Role::LeftOut && is_unnamed(&names[column]);
+        let is_left = |&column: &usize| {
+            let name = &names[column];
+            roles[column] == Role::LeftOut && is_unnamed(name) && options.takes(name)
+        };
         let unnamed = (0..names.len()).filter(is_left).collect();
         // Cells with a decimal comma are numbers, too.
         let is_number =

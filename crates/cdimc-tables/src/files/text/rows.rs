@@ -3,7 +3,8 @@
 use super::{Columns, Role, check_length};
 use crate::checks::CellStyles;
 use crate::error::Problem;
-use crate::files::{Budget, ReadOptions, Replicates, is_missing, is_unnamed};
+use crate::files::{Budget, ReadOptions, Replicates, is_missing, is_unnamed, warning_of_unnamed};
+use crate::option_names::line_of_names;
 use crate::table::{check_ids_once, no_id};
 use std::collections::HashSet;
 
@@ -25,8 +26,7 @@ pub(super) struct Rows<'a> {
     numbers: Vec<u64>,
     /// Advice if the first row holds text.
     second_header: String,
-    /// Whether a column without a name has a cell that is not empty.
-    pub(super) unnamed_hold: bool,
+    unnamed: Vec<Unnamed>,
     pub(super) count: usize,
     pub(super) ids: Vec<String>,
     pub(super) labels: Vec<String>,
@@ -51,7 +51,7 @@ impl<'a> Rows<'a> {
             typed,
             numbers: Vec::new(),
             second_header: String::new(),
-            unnamed_hold: false,
+            unnamed: columns.unnamed.iter().map(|_| Unnamed::default()).collect(),
             count: 0,
             ids: Vec::new(),
             labels: Vec::new(),
@@ -87,7 +87,11 @@ impl<'a> Rows<'a> {
                 format!("a second header, or a row of units? delete line {line}")
             };
         }
-        self.unnamed_hold |= unnamed.iter().any(|&column| !record[column].is_empty());
+        for (&column, found) in unnamed.iter().zip(&mut self.unnamed) {
+            if !is_missing(&record[column], self.options) {
+                found.take(&record[column]);
+            }
+        }
         for ((column, text), &role) in record.iter().enumerate().zip(roles) {
             if matches!(role, Role::Id | Role::Label) {
                 let n_bytes = size_of::<(String, u64)>() + text.len();
@@ -104,6 +108,7 @@ impl<'a> Rows<'a> {
                         self.styles.text(column, number, is_first, text);
                         f64::NAN
                     });
+                    self.styles.first_row_is_measured |= is_first && !value.is_nan();
                     self.values.push(value);
                 }
                 Role::LeftOut => {}
@@ -138,6 +143,33 @@ impl<'a> Rows<'a> {
         Ok(())
     }
 
+    /// Returns warnings about the columns without a name, which are left out, or an error if one has decimals.
+    pub(super) fn check_unnamed(&self) -> Result<Vec<String>, Problem> {
+        let columns = || self.columns.unnamed.iter().copied().zip(&self.unnamed);
+        let measured: Vec<_> = columns().filter(|(_, of)| of.decimal.is_some()).collect();
+        if let Some((first, Unnamed { decimal: Some(value), .. })) = measured.first() {
+            let others = match measured.len() - 1 {
+                0 => String::new(),
+                n => format!(" ({n} others, too)"),
+            };
+            return Err(Problem::Message(format!(
+                "column {} has no name, but holds numbers such as `{value}`{others}: name it in the header, as a merged cell \
+                 names only its first column, or leave it out with --drop '{}'",
+                first + 1,
+                line_of_names(&[&self.columns.names[*first]])
+            )));
+        }
+        let counting = columns().filter(|(_, of)| of.other.is_none() && !of.numbers.is_empty());
+        let counting = warning_of_unnamed(&counting.map(|(column, _)| column).collect::<Vec<_>>());
+        let others = columns().filter_map(|(column, of)| Some((column + 1, of.other.as_ref()?)));
+        let others = others.map(|(column, value)| {
+            format!(
+                "column {column} has no name and is left out, but holds values such as `{value}`"
+            )
+        });
+        Ok(counting.into_iter().chain(others).collect())
+    }
+
     /// Returns the number in a cell, NaN if it is missing, `None` if it is a text.
     fn number(&mut self, column: usize, text: &str) -> Option<f64> {
         if is_missing(text, self.options) {
@@ -160,6 +192,28 @@ impl<'a> Rows<'a> {
         }
         self.styles.number(column, text, value);
         Some(value)
+    }
+}
+
+/// Content of a column without a name.
+#[derive(Debug, Default)]
+struct Unnamed {
+    /// Different whole numbers, which may number the rows.
+    numbers: HashSet<u64>,
+    /// The first number with decimals.
+    decimal: Option<String>,
+    /// The first other value, or number that repeats.
+    other: Option<String>,
+}
+
+impl Unnamed {
+    fn take(&mut self, text: &str) {
+        let number = text.replacen(',', ".", 1).parse::<f64>().ok().filter(|x| x.is_finite());
+        match number {
+            Some(x) if x.fract() != 0.0 => _ = self.decimal.get_or_insert_with(|| text.to_owned()),
+            Some(x) if x >= 0.0 && self.other.is_none() && self.numbers.insert(x as u64) => {}
+            _ => _ = self.other.get_or_insert_with(|| text.to_owned()),
+        }
     }
 }
 

@@ -368,3 +368,48 @@ fn a_title_above_and_a_note_below_get_advice() {
     }
     are_refused(r"id=id skip=9 :: id,a\nx,1\n :: --skip-lines 9: it has 2 lines$");
 }
+
+#[test]
+fn only_columns_that_count_are_left_out_as_row_numbers() {
+    let warnings = |text: &str, short: &str| {
+        let (source, options) = ("a.csv".parse().unwrap(), options(short));
+        let budget = Budget::of_file(text.len(), None);
+        let request = Request { source: &source, options: &options, budget: &budget };
+        read_table(text.as_bytes(), request, true).map(|found| found.warnings.join("; "))
+    };
+    for (column, expected) in [
+        (["7", "3", ""], "column 2 has no name and is left out: it is taken for row numbers"),
+        (["7", "7", ""], "column 2 has no name and is left out, but holds values such as `7`"),
+        (["", "ok", "-1"], "column 2 has no name and is left out, but holds values such as `ok`"),
+        (["", "NA", ""], ""),
+    ] {
+        let [x, y, z] = column;
+        let text = format!("id,,a\nx,{x},1\ny,{y},2\nz,{z},3\n");
+        assert_eq!(warnings(&text, "id=id").unwrap(), expected);
+    }
+    let measured = "id;;a;Unnamed: 3\nx;1;1;6,1\ny;2;2;7\n";
+    refused(
+        warnings(measured, "id=id"),
+        "column 4 has no name, but holds numbers such as `6,1`: name it",
+    );
+    refused(warnings(measured, "id=id"), "or leave it out with --drop 'Unnamed: 3'$");
+    assert!(warnings(measured, "id=id drop=Unnamed:~3").unwrap().starts_with("column 2"));
+    assert!(warnings(",a\n0.5,1\n0.7,2\n", "-").is_ok(), "a first one has ids");
+}
+
+#[test]
+fn lines_with_empty_cells_above_a_table_get_advice() {
+    let padded = "Instrument,Q7,,\nRun,2024-05-01,,\n,,,\nid,a,b,c\nx,1,2,3\ny,3,4,5\n";
+    for options in ["id=id", "-"] {
+        refused(read_text(padded, options), "--skip-lines 3");
+    }
+    assert!(!read_text("id,a,b,\nx,u,2,\ny,3,,\n", "id=id").unwrap_err().contains("skip-lines"));
+}
+
+#[test]
+fn a_row_of_units_in_few_columns_is_no_sample_and_a_column_of_marks_no_header() {
+    let units = "id,a,b,c,d,e\nUnit,ng/ml,ng/ml,,,\nx,1,2,3,4,5\ny,3,4,5,6,7\n";
+    refused(read_text(units, "id=id"), "row 1 holds text in 2 of 5 columns");
+    let marked = "id,a,x\np,1,\nq,2,x\nr,3,\n";
+    refused(read_text(marked, "id=id"), "otherwise leave it out with --drop 'x'$");
+}

@@ -61,7 +61,13 @@ fn read(path: &Path, skip_lines: usize, max_bytes: Option<u64>) -> Result<Words,
         tracing::warn!("{}: {warning}", path.display());
     }
     let title = records.above.title.take();
-    table(records, &budget).map_err(|problem| with_title_advice(problem, title))
+    let has_names = |words: &Words| words.names.iter().skip(1).any(|name| !name.is_empty());
+    match table(records, &budget) {
+        Ok(words) if title.is_none() || has_names(&words) => Ok(words),
+        Ok(_) => Err("only the first column has a name".to_owned().into()),
+        Err(problem) => Err(problem),
+    }
+    .map_err(|problem| with_title_advice(problem, title))
 }
 
 fn table<R: BufRead>(mut records: Records<R>, budget: &Budget) -> Result<Words, Problem> {
@@ -131,6 +137,16 @@ mod tests {
         assert_eq!(found.columns[1], ["3.5", "a,b"]);
         let found = words("id;age\np1;3,5\np2;1.200\n").unwrap();
         assert_eq!(found.columns[1], ["3,5", "1.200"], "which groups thousands?");
+    }
+
+    #[test]
+    fn a_title_with_empty_cells_is_not_the_header() {
+        let message =
+            words("Clinical data;;\n;;\nid;age;sex\np1;3;f\np2;4;m\n").unwrap_err().to_string();
+        assert!(
+            message.contains("--skip-lines 2 leaves them out (only the first column has a name)"),
+            "{message}"
+        );
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub(crate) struct ClinicalInput {
 impl ClinicalInput {
     /// Returns the table in the order of `samples`, without columns that are in their views.
     pub(super) fn read(&self, input: &Input, samples: &Joined) -> anyhow::Result<Clinical> {
-        let table: ClinicalTable = input.clinical(&self.file, self.id.as_deref())?;
+        let table: ClinicalTable = input.clinical(&self.file, self.id.as_deref(), &samples.ids)?;
         if let Some(columns) = &self.survival {
             for column in [&columns.time, &columns.event] {
                 if !table.names().contains(column) {
