@@ -193,7 +193,7 @@ fn a_sample_far_from_everything_is_flagged() {
     let mut views = dataset.views().to_vec();
     let Standardizer { mean, scale } = &model.standardizers()[1];
     let far = mean.iter().zip(scale).map(|(mean, scale)| mean + 100.0 * scale);
-    views[1].row_mut(7).assign(&far.collect::<ndarray::Array1<f64>>());
+    views[1].row_mut(7).assign(&far.collect::<Array1<f64>>());
     let prediction = model.predict(&MultiView::from_nan_rows(views).unwrap()).unwrap();
     assert!(prediction.unusual.unwrap()[7]);
 }
@@ -262,10 +262,10 @@ fn the_search_needs_a_sample_for_every_cluster() {
 fn an_observer_stops_a_fit_at_once() {
     let data = incomplete(&dataset(3000));
     for after in [0, 5, 40] {
-        let calls = std::sync::atomic::AtomicUsize::new(0);
+        let calls = AtomicUsize::new(0);
         let stopped = std::sync::Mutex::new(None);
         let report = |_: &cdimc_core::Step| {
-            if calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed) >= after {
+            if calls.fetch_add(1, Ordering::Relaxed) >= after {
                 stopped.lock().unwrap().get_or_insert_with(Instant::now);
                 return ControlFlow::Break(());
             }

@@ -194,6 +194,6 @@ fn a_constant_column_is_no_marker_and_no_reason() {
 #[test]
 fn ids_that_the_pattern_misses_are_counted() {
     let desk = Desk::new();
-    desk.notes("inspect --view rna.csv --id id --id-pattern ^s(.*5)$")
-        .has(" of 96 ids do not match --id-pattern '^s(.*5)$' and stay as they are, such as `s");
+    desk.notes("inspect --view rna.csv --id id --id-pattern ^s(.*7)$")
+        .has(" of 96 ids do not match --id-pattern '^s(.*7)$' and stay as they are, such as `s");
 }
