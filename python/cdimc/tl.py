@@ -63,7 +63,7 @@ def cluster(
     import pandas as pd
 
     if not isinstance(key_added, str) or not key_added or "/" in key_added:
-        raise ValueError(f"key_added = {key_added!r}: must be text without `/`, which files of MuData cannot keep")
+        raise ValueError(f"key_added = {key_added!r}: must be text and have no `/`, which files of MuData cannot keep")
     parameters = {"n_clusters": n_clusters, "random_state": random_state, "n_jobs": n_jobs, **settings}
     if isinstance(method, MultiViewClusterer):
         estimator, defaults = method, {"n_clusters": "auto", "random_state": 0, "n_jobs": None}

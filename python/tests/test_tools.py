@@ -286,7 +286,7 @@ def test_a_mudata_with_results_can_be_written(frames, quick, tmp_path):
     assert (again.obs["cluster"] == mdata.obs["cluster"]).all()
     pd.testing.assert_frame_equal(cdimc.tl.markers(again), cdimc.tl.markers(mdata))
     for name in (1, "", "a/b"):
-        with pytest.raises(ValueError, match=f"key_added = {name!r}: must be text without `/`"):
+        with pytest.raises(ValueError, match=f"key_added = {name!r}: must be text and have no `/`"):
             cdimc.tl.cluster(mdata, 3, key_added=name)
 
 

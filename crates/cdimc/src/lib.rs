@@ -67,8 +67,3 @@ pub mod prelude {
     pub use cdimc_data::{Dataset, MissingPattern, MultiView, Seed, ViewMask};
     pub use cdimc_mixture::TMixture;
 }
-
-/// Compiles the programs of the guide.
-#[cfg(all(doctest, feature = "files"))]
-#[doc = include_str!("../../../docs/guides/rust.md")]
-struct Guide;

@@ -264,7 +264,7 @@ fn an_observer_stops_a_fit_at_once() {
     for after in [0, 5, 40] {
         let calls = AtomicUsize::new(0);
         let stopped = std::sync::Mutex::new(None);
-        let report = |_: &cdimc_core::Step| {
+        let report = |_: &Step| {
             if calls.fetch_add(1, Ordering::Relaxed) >= after {
                 stopped.lock().unwrap().get_or_insert_with(Instant::now);
                 return ControlFlow::Break(());

@@ -399,7 +399,7 @@ mod tests {
         };
         assert!(read(&crp).unwrap().contains("in column `crp` all numbers have three decimals"));
         // Only every second sheet was written with marks.
-        let half = |i: usize| if i % 2 == 0 { crp(i) } else { values(i).to_string() };
+        let half = |i: usize| if i.is_multiple_of(2) { crp(i) } else { values(i).to_string() };
         assert!(text(&half).is_some() && read(&half).is_some());
         let measured: [&dyn Fn(usize) -> String; 6] = [
             &|i| format!("{:.3}", values(i) as f64 / 700.0),

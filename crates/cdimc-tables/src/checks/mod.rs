@@ -118,7 +118,7 @@ fn dates_for_numbers(table: &Table) -> Option<String> {
         let are_small = others.iter().all(|x| x.abs() < MAX_DATED);
         let have_decimals = others.iter().any(|x| x.fract() != 0.0);
         let is_found = are_small && have_decimals && serials.len() < others.len();
-        (is_found && values.len() >= MIN_ROWS).then_some(serials).unwrap_or_default()
+        if is_found && values.len() >= MIN_ROWS { serials } else { Vec::new() }
     };
     let found = table.values.map_columns(&rows, serials);
     let n: usize = found.iter().map(Vec::len).sum();

@@ -1,5 +1,6 @@
 //! Proposes a pattern that makes the ids of tables agree.
 
+use super::repeats::SEPARATORS;
 use super::{IdOverlap, Side, advice_on_repeats, common_prefix, common_suffix, escaped};
 use std::collections::{HashMap, HashSet};
 
@@ -9,7 +10,6 @@ const MIN_PREFIX_LENGTH: usize = 4;
 const MAX_PREFIX_LENGTH: usize = 64;
 /// Largest number of parts of a name that has separators itself.
 const MAX_PARTS: usize = 3;
-pub(super) const SEPARATORS: [char; 4] = ['_', '-', '.', ' '];
 
 impl<'a> Side<'a> {
     /// Returns the common prefix and suffix of all ids; with `whole_parts`, cut at separators.

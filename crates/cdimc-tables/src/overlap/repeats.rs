@@ -1,10 +1,11 @@
 //! Advice about several rows of one sample.
 
-use super::patterns::SEPARATORS;
 use super::{common_prefix, escaped};
 use crate::Table;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Separators of the parts of an id.
+pub(super) const SEPARATORS: [char; 4] = ['_', '-', '.', ' '];
 /// Smallest number of samples with repeats that are evidence.
 const MIN_REPEATED: usize = 5;
 /// Largest number of different ends of the ids of repeats.

@@ -436,7 +436,7 @@ mod tests {
 
     #[test]
     fn one_bad_cell_costs_one_sample_which_is_named() {
-        let mut cells = vec![("5", "1"), ("6", "0")].repeat(15);
+        let mut cells = [("5", "1"), ("6", "0")].repeat(15);
         cells[7] = ("-0.2", "1");
         let (found, notes) = watched(&cells).unwrap();
         assert_eq!(found.of.iter().flatten().count(), 29);
