@@ -12,6 +12,8 @@ const N_COMPARED: usize = 100;
 /// Smallest number of samples with a rarer value, for a column of this name in both views, and of different values, for
 /// columns of other names: then one common column is evidence.
 const MIN_RARE: usize = 5;
+/// Smallest share of rarer values: a column of mostly one value decides no cluster.
+const MIN_RARE_SHARE: f64 = 0.2;
 const MIN_DIFFERENT: usize = 11;
 /// Smallest number of common samples that show that columns of two values are equal.
 const MIN_SAMPLES_OF_TWO: usize = 20;
@@ -71,7 +73,8 @@ fn common_columns(
         of_column.sort_unstable_by(f64::total_cmp);
         let counts: Vec<usize> = of_column.chunk_by(|x, y| x == y).map(<[f64]>::len).collect();
         let n_rare = samples.len() - counts.iter().max()?;
-        let is_certain = n_rare >= MIN_RARE && (is_named || counts.len() >= MIN_DIFFERENT);
+        let are_many = n_rare >= MIN_RARE && n_rare as f64 >= MIN_RARE_SHARE * samples.len() as f64;
+        let is_certain = are_many && (is_named || counts.len() >= MIN_DIFFERENT);
         let is_open = counts.len() == 2 && (samples.len() < MIN_SAMPLES_OF_TWO || !is_certain);
         (!is_open).then_some((column, is_certain))
     };
@@ -168,6 +171,6 @@ mod tests {
             ]
         );
         assert!(line(["sex", "mutated"], 14)[0].contains("the other: `age`; leave"), "two values");
-        assert!(line(["TP53", "TP53"], 4)[0].contains("the other: `age`; leave"), "rare");
+        assert!(line(["TP53", "TP53"], 5)[0].contains("the other: `age`; leave"), "rare");
     }
 }
