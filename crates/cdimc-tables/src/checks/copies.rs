@@ -12,9 +12,9 @@ const N_COMPARED: usize = 100;
 /// Smallest number of samples with a rarer value, for a column of this name in both views, and of different values, for
 /// columns of other names: then one common column is evidence.
 const MIN_RARE: usize = 5;
+const MIN_DIFFERENT: usize = 11;
 /// Smallest share of rarer values: a column of mostly one value decides no cluster.
 const MIN_RARE_SHARE: f64 = 0.2;
-const MIN_DIFFERENT: usize = 11;
 /// Smallest number of common samples that show that columns of two values are equal.
 const MIN_SAMPLES_OF_TWO: usize = 20;
 
