@@ -312,8 +312,8 @@ struct Found {
     refined: Vec<(f64, SharedNats)>,
 }
 
-/// Returns the result whose clusters are most like those of the others, by the sum of adjusted Rand indices, among those
-/// whose T is nearly the largest.
+/// Returns the most typical result. Results whose T is nearly the largest compete. The winner has the largest sum of
+/// adjusted Rand indices with the other competitors.
 fn most_typical(found: Vec<Found>, n_samples: usize) -> Found {
     let largest = found.iter().map(|f| f.best.shared.information).fold(f64::NEG_INFINITY, f64::max);
     let is_equal = |f: &Found| f.best.shared.information >= min_equal(largest);

@@ -59,7 +59,7 @@ pub struct ColumnReason {
     pub view: String,
     /// Name of the column.
     pub column: String,
-    /// Value of the sample; NaN if the cell was missing, so that the part is that of the column's mean.
+    /// Value of the sample; NaN if the cell was missing. The part is then that of the column's mean.
     pub value: f64,
     /// Typical values of the column in the cluster and in the other, in the units of the file.
     pub typical: [TypicalRange; 2],

@@ -13,8 +13,9 @@ const SUMMARIES: &str = "mean average avg median sd std stdev stddev standarddev
 const CONTROLS: &str = "qc blank blk ntc pooledqc qcpool poolqc processblank solventblank";
 
 /// Returns a warning for rows that look like no samples. Such a row has no number in its name while most rows have one.
-/// It is also named as a summary or a detection limit, or its mean, mean size or share of whole numbers is outside the range of the numbered
-/// rows by half that range, in every table that has it. A row that is named as a control may have a number.
+/// It is also named as a summary or a detection limit, or its mean, mean size or share of whole numbers is outside the
+/// range of the numbered rows by half that range, in every table that has it. A row that is named as a control may have a
+/// number.
 pub(crate) fn warnings(tables: &[Table]) -> Vec<String> {
     let odd: Vec<HashMap<&str, bool>> = tables.iter().map(odd_rows).collect();
     let has = |table: &Table, id: &str| table.ids.iter().flatten().any(|other| other == id);
