@@ -2,7 +2,8 @@
 
 use super::cluster::{command_line, set_threads};
 use super::evaluate::{classes, numbered};
-use super::input::{IdColumn, Input};
+use super::id_column::IdColumn;
+use super::input::Input;
 use super::output::{OutputFolder, csv_bytes};
 use crate::cluster_number::stability;
 use crate::core::{ClusterError, Clustering};

@@ -1,6 +1,7 @@
 //! `cdimc evaluate`: scores of a clustering against known classes.
 
-use super::input::{IdColumn, refuse_repeated};
+use super::id_column::IdColumn;
+use super::input::refuse_repeated;
 use crate::metrics::scores;
 use crate::say;
 use crate::tables::{ReadOptions, Replicates, SampleNames, Words, is_missing_value, read_words};

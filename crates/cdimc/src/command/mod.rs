@@ -6,6 +6,7 @@ mod cluster;
 mod compare;
 mod evaluate;
 mod explain;
+mod id_column;
 mod impute;
 mod input;
 mod inspect;
