@@ -14,6 +14,7 @@ use cdimc_core::{ClusterError, Clusterer};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::path::Path;
+use std::sync::Arc;
 
 /// Content of a model file besides its arrays. Saved as JSON bytes in the array `description`, since the checksum
 /// is over numbers.
@@ -243,6 +244,7 @@ pub(crate) fn projection_of(
         return Err(unfit());
     }
     let scores = quantiles.map(NormalScores::new);
+    let directions = directions.map(Arc::new);
     Ok(Projection { kind, scores, means, scales, directions, shift, resolutions })
 }
 

@@ -11,6 +11,7 @@ use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::{Accum, Mat, MatRef, Par};
 use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
+use std::sync::Arc;
 
 /// Rows per block.
 const BLOCK_ROWS: usize = 256;
@@ -37,8 +38,8 @@ pub(crate) struct Projection {
     pub(crate) means: Vec<f64>,
     /// Divisors of the columns, 0 for a constant column; in `unit` 1, or 0 for a column of zeros.
     pub(crate) scales: Vec<f64>,
-    /// Directions, `(n_features, q)`; `None` if the columns themselves are the coordinates.
-    pub(crate) directions: Option<Array2<f64>>,
+    /// Directions, `(n_features, q)`; `None` if the columns themselves are the coordinates. Clones share them.
+    pub(crate) directions: Option<Arc<Array2<f64>>>,
     /// Means of the coordinates, subtracted last.
     pub(crate) shift: Vec<f64>,
     /// Variance of each coordinate that rounding alone gives.
@@ -76,7 +77,7 @@ impl Projection {
             fitted.scale(columns);
         }
         let n = rows.len();
-        fitted.directions = if q + 1 < d.min(n) {
+        let directions = if q + 1 < d.min(n) {
             Some(fitted.leading_directions(x, rows, q)?)
         } else if n <= d {
             // n centered rows span n - 1 directions.
@@ -87,8 +88,9 @@ impl Projection {
         } else {
             fitted.independent_columns(x, rows)
         };
+        fitted.directions = directions.map(Arc::new);
         let relative = fitted.relative_resolutions(columns);
-        fitted.resolutions = resolutions(&relative, columns, fitted.directions.as_ref());
+        fitted.resolutions = resolutions(&relative, columns, fitted.directions.as_deref());
         fitted.shift = vec![0.0; fitted.width()];
         let mut shift = vec![0.0; fitted.width()];
         fitted.each_block(x, rows, |_, coordinates| {
@@ -101,7 +103,7 @@ impl Projection {
     }
 
     pub(crate) fn width(&self) -> usize {
-        self.directions.as_ref().map_or(self.means.len(), Array2::ncols)
+        self.directions.as_deref().map_or(self.means.len(), Array2::ncols)
     }
 
     /// Returns the rows `rows` of `x` that have a direction. In `unit`, these have a nonzero value in a column that
