@@ -39,9 +39,11 @@ impl NormalScores {
         let Some(quantiles) = self.quantiles.as_slice() else {
             unreachable!("quantiles are made and read in standard layout")
         };
-        for mut row in x.rows_mut() {
-            let columns = row.iter_mut().zip(quantiles.chunks_exact(self.quantiles.ncols()));
-            columns.for_each(|(x, quantiles)| *x = self.score(*x, quantiles));
+        // By columns, so that the quantiles of one stay in the cache.
+        for (mut column, quantiles) in
+            x.columns_mut().into_iter().zip(quantiles.chunks_exact(self.quantiles.ncols()))
+        {
+            column.mapv_inplace(|x| self.score(x, quantiles));
         }
     }
 
@@ -71,8 +73,8 @@ impl NormalScores {
     /// and is constant beyond them.
     fn score(&self, x: f64, quantiles: &[f64]) -> f64 {
         let below = quantiles.partition_point(|&quantile| quantile < x);
-        let equal = quantiles[below..].partition_point(|&quantile| quantile <= x);
-        if equal > 0 {
+        if quantiles.get(below) == Some(&x) {
+            let equal = quantiles[below..].partition_point(|&quantile| quantile <= x);
             return self.scores[2 * below + equal];
         }
         if below == 0 {
