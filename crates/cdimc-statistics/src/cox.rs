@@ -1,7 +1,7 @@
 //! Hazard ratios of groups in Cox's proportional hazards model.
 
 use crate::distributions::{Z_975, two_sided};
-use crate::linear::{Rows, inverse, times as product};
+use crate::linear::{Rows, inverse, product};
 use crate::survival::Times;
 
 /// Largest number of Newton steps.

@@ -1,7 +1,7 @@
 //! Test for different survival of groups.
 
 use crate::distributions::chi_squared_tail;
-use crate::linear::{inverse, times as product};
+use crate::linear::{inverse, product};
 use crate::survival::Times;
 
 /// Log-rank test (Mantel 1966), with the hypergeometric variance of tied times.
