@@ -9,34 +9,27 @@ pub(crate) trait Real: RealField + Copy + Default {
     fn square_root(self) -> Self;
 }
 
-impl Real for f32 {
-    fn of(value: f64) -> Self {
-        value as Self
-    }
+macro_rules! real {
+    ($real:ty) => {
+        impl Real for $real {
+            fn of(value: f64) -> Self {
+                value as Self
+            }
 
-    fn as_f64(self) -> f64 {
-        f64::from(self)
-    }
+            fn as_f64(self) -> f64 {
+                self.into()
+            }
 
-    fn square_root(self) -> Self {
-        self.sqrt()
-    }
+            fn square_root(self) -> Self {
+                self.sqrt()
+            }
+        }
+    };
 }
 
+real!(f32);
 #[cfg(test)]
-impl Real for f64 {
-    fn of(value: f64) -> Self {
-        value
-    }
-
-    fn as_f64(self) -> f64 {
-        self
-    }
-
-    fn square_root(self) -> Self {
-        self.sqrt()
-    }
-}
+real!(f64);
 
 /// Returns the matrix with these consecutive rows.
 pub(crate) fn rows<T>(values: &[T], width: usize) -> MatRef<'_, T> {
