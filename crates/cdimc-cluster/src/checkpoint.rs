@@ -46,12 +46,10 @@ struct RunDescription {
     best_round: Option<(usize, f64)>,
 }
 
-/// Result so far.
+/// Number of the run with the best result so far.
 #[derive(Serialize, Deserialize)]
 struct BestDescription {
     run: usize,
-    alpha: f64,
-    shared_information: Option<f64>,
 }
 
 impl Training {
@@ -72,9 +70,7 @@ impl Training {
             seed: *seed,
             ended: self.contest.ended.clone(),
             run: self.run.as_ref().map(|run| RunDescription::of(run, &optimizer)),
-            best: self.best.as_ref().map(|&(run, Trained { alpha, shared_information, .. })| {
-                BestDescription { run, alpha, shared_information }
-            }),
+            best: self.best.as_ref().map(|&(run, _)| BestDescription { run }),
             fingerprint: fingerprint(input),
         };
         let mut archive = Archive::new(KIND, &description)?;
@@ -128,7 +124,10 @@ impl Training {
             (None, None) if is_known => None,
             _ => return Err(misfit()),
         };
-        if let Some(BestDescription { run: number, alpha, shared_information }) = found.best {
+        if let Some(BestDescription { run: number }) = found.best {
+            let Some(&Reached { alpha, shared_information }) = contest.ended.get(number) else {
+                return Err(misfit());
+            };
             let trained = Trained {
                 alpha,
                 weights: read_weights(&archive, "best.", found.n_views)?,
@@ -141,8 +140,7 @@ impl Training {
             let Trained { weights, pretrained, centers, labels, .. } = &trained;
             weights.check_decoders()?;
             let fits = prepared.fits(weights, centers, labels)
-                && prepared.fits(pretrained, centers, labels)
-                && number < contest.ended.len();
+                && prepared.fits(pretrained, centers, labels);
             if !fits {
                 return Err(misfit());
             }
