@@ -4,7 +4,7 @@
 //! that started it, byte for byte, so that one program produces its record.
 
 use crate::record::Seconds;
-use cdimc_core::{ClusterError, archive};
+use cdimc_core::archive;
 use cdimc_data::write_whole;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -61,13 +61,11 @@ impl Checkpoints {
     }
 
     /// Puts a checkpoint of the method in place of that before it.
-    pub(crate) fn write(&self, key: &str, state: &[u8], spent: Spent) -> Result<(), ClusterError> {
-        let failed = |e: &dyn std::fmt::Display| ClusterError::Model(format!("checkpoint: {e}"));
-        let note = Note { program: self.program.clone(), spent };
-        let note = serde_json::to_string(&note).map_err(|e| failed(&e))?;
+    pub(crate) fn write(&self, key: &str, state: &[u8], spent: Spent) -> anyhow::Result<()> {
+        let note = serde_json::to_string(&Note { program: self.program.clone(), spent })?;
         let bytes = archive::with_note(state, NOTE, note)?;
-        fs::create_dir_all(&self.folder).map_err(|e| failed(&e))?;
-        write_whole(&self.path(key), &bytes).map_err(|e| failed(&e))
+        fs::create_dir_all(&self.folder)?;
+        Ok(write_whole(&self.path(key), &bytes)?)
     }
 
     /// Removes the file with what killed processes left of it, and the folder after the last of them.
