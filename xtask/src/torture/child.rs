@@ -72,11 +72,6 @@ impl ChildProcess {
         Ok(all)
     }
 
-    #[cfg(test)]
-    pub(super) fn for_tests() -> Self {
-        Self { name: "test", kind: Kind::Fresh, options: "", desk: PathBuf::new() }
-    }
-
     /// Returns whether faults are injected at each call. Commands with checkpoints make hundreds of equal calls.
     pub(super) fn is_short(&self) -> bool {
         !self.options.contains("--checkpoint-every") || self.name == "cluster"

@@ -46,6 +46,7 @@ pub(super) enum Fault<'a> {
 const TERMINATED: i32 = 128 + 15;
 
 /// How a run ended.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct End {
     /// Whether its exit code is 0.
     pub succeeded: bool,

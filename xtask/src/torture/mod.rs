@@ -9,12 +9,12 @@ mod fault;
 mod state;
 
 use crate::cargo;
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use cdimc::{note, say};
 use cdimc_data::Seed;
 use cdimc_experiments::output;
 use child::ChildProcess;
-use fault::{Call, Disk, Fault, KINDS};
+use fault::{Call, Disk, End, Fault, KINDS};
 use rand::Rng;
 use state::{INTERRUPTED, State};
 use std::path::Path;
@@ -165,34 +165,29 @@ impl<'a> Trial<'a> {
     fn inject_one(&self, fault: &Fault<'_>, place: &Path) -> Result<()> {
         let before = self.child.state(place)?;
         let end = fault.inject(self.child, place)?;
-        self.judge(&before, &self.child.state(place)?, end.succeeded, end.killed)?;
+        judge(&self.undisturbed, [&before, &self.child.state(place)?], end)?;
         self.child.again(place)?;
-        self.judge_end(&self.child.state(place)?)
+        let end = End { succeeded: true, killed: false };
+        let judged = judge(&self.undisturbed, [&before, &self.child.state(place)?], end);
+        judged.context("the next run")
     }
+}
 
-    /// Checks the state after a fault.
-    fn judge(&self, before: &State, after: &State, succeeded: bool, killed: bool) -> Result<()> {
-        // A result stays until another is whole.
-        let had_result = before.keys().any(|name| name != INTERRUPTED);
-        let is_part = after.iter().all(|(name, bits)| {
-            let is_interrupted = killed && !had_result && name == INTERRUPTED;
-            self.undisturbed.get(name) == Some(bits) || is_interrupted
-        });
-        if succeeded && *after != self.undisturbed {
-            bail!("it exits with 0 and has another result");
-        }
-        // Only a kill may remove an earlier result.
-        let is_left = killed || !after.is_empty();
-        if after == before || (is_part && is_left) {
-            return Ok(());
-        }
-        bail!("what it left is neither the earlier result nor of the undisturbed one")
-    }
-
-    fn judge_end(&self, end: &State) -> Result<()> {
-        ensure!(*end == self.undisturbed, "the next run ends with another result");
-        Ok(())
-    }
+/// Checks the state after a run against the state before it and the result of an undisturbed run.
+fn judge(undisturbed: &State, [before, after]: [&State; 2], end: End) -> Result<()> {
+    let End { succeeded, killed } = end;
+    // A result stays until another is whole.
+    let had_result = before.keys().any(|name| name != INTERRUPTED);
+    let is_part = after.iter().all(|(name, bits)| {
+        let is_interrupted = killed && !had_result && name == INTERRUPTED;
+        undisturbed.get(name) == Some(bits) || is_interrupted
+    });
+    ensure!(!succeeded || after == undisturbed, "it exits with 0 and has another result");
+    // Only a kill may remove an earlier result.
+    let is_left = killed || !after.is_empty();
+    let holds = after == before || (is_part && is_left);
+    ensure!(holds, "what it left is neither the earlier result nor of the undisturbed one");
+    Ok(())
 }
 
 #[cfg(test)]
@@ -205,18 +200,14 @@ mod tests {
 
     #[test]
     fn allowed_and_forbidden_states_are_distinguished() {
-        let child = ChildProcess::for_tests();
         let whole = state(&[("a", "1"), ("b", "2")]);
-        let undisturbed = whole.clone();
-        let desk = Path::new("");
-        let trial = Trial { child: &child, desk, undisturbed, takes: 0.0, calls: Vec::new() };
         let (none, part, wrong) =
             (state(&[]), state(&[("a", "1")]), state(&[("a", "1"), ("b", "3")]));
         let (earlier, restarted) = (state(&[("a", "0")]), state(&[(INTERRUPTED, "4")]));
-        let killed = (false, true);
-        let failed = (false, false);
-        let ended = (true, false);
-        for (before, after, (succeeded, killed), holds) in [
+        let killed = End { succeeded: false, killed: true };
+        let failed = End { succeeded: false, killed: false };
+        let ended = End { succeeded: true, killed: false };
+        for (before, after, end, holds) in [
             (&none, &none, killed, true),
             (&none, &part, killed, true),
             (&none, &whole, killed, true),
@@ -236,9 +227,8 @@ mod tests {
             (&none, &whole, ended, true),
             (&none, &part, ended, false),
         ] {
-            let judged = trial.judge(before, after, succeeded, killed);
-            assert_eq!(judged.is_ok(), holds, "{before:?} {after:?} {succeeded} {killed}");
+            let judged = judge(&whole, [before, after], end);
+            assert_eq!(judged.is_ok(), holds, "{before:?} {after:?} {end:?}");
         }
-        assert!(trial.judge_end(&whole).is_ok() && trial.judge_end(&part).is_err());
     }
 }
