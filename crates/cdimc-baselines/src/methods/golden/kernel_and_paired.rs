@@ -5,12 +5,11 @@
 use super::{assert_all_close, assert_close};
 use crate::methods::pmvc::PmvcFactors;
 use crate::shared::{kernels::KernelPartition, paired_views::PairedViews};
-use crate::{
-    Coefficients, ImcGrmf, Img, Kernel, KernelFilling, KernelScaling, MkkmIk, MkkmIkMkc, Pmvc,
-};
+use crate::{ImcGrmf, Img, Kernel, MkkmIk, MkkmIkMkc, Pmvc};
 use cdimc_core::Silent;
 use cdimc_data::{MultiView, ViewMask};
 use ndarray::Array2;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 const FIXTURE: &str = include_str!("../../../tests/fixtures/kernel_and_paired.json");
@@ -24,13 +23,13 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().unwrap()
 }
 
-fn numbers(value: &Value) -> Vec<f64> {
-    list(value).iter().map(|x| x.as_f64().unwrap()).collect()
+fn read<T: DeserializeOwned>(value: &Value) -> T {
+    T::deserialize(value).unwrap()
 }
 
 fn array(value: &Value) -> Array2<f64> {
-    let shape: [usize; 2] = serde_json::from_value(value["shape"].clone()).unwrap();
-    Array2::from_shape_vec(shape, numbers(&value["values"])).unwrap()
+    let shape: [usize; 2] = read(&value["shape"]);
+    Array2::from_shape_vec(shape, read(&value["values"])).unwrap()
 }
 
 fn arrays(value: &Value) -> Vec<Array2<f64>> {
@@ -50,48 +49,30 @@ fn paired_views(fixture: &Value) -> PairedViews {
 
 /// Returns the kernel of the observed rows of every view.
 fn blocks(case: &Value, data: &MultiView) -> Vec<Array2<f64>> {
-    let kernel = match case["kernel"].as_str().unwrap() {
-        "linear" => Kernel::Linear,
-        "rbf" => Kernel::Gaussian,
-        _ => Kernel::Quadratic,
-    };
-    let scaling = match case["scaling"].as_str().unwrap() {
-        "unit" => KernelScaling::UnitRows,
-        "z" => KernelScaling::Standard,
-        _ => KernelScaling::None,
-    };
+    let (kernel, scaling): (Kernel, _) = (read(&case["kernel"]), read(&case["scaling"]));
     (0..data.n_views()).map(|v| kernel.between(&data.observed(v), scaling)).collect()
 }
 
 fn assert_found(found: &KernelPartition, case: &Value) {
     let projector = found.embedding.dot(&found.embedding.t());
     assert_close("projector", &projector, &array(&case["projector"]));
-    assert_close("weights", &found.weights, &numbers(&case["weights"]));
-    assert_close("objectives", &found.objectives, &numbers(&case["objectives"]));
+    assert_close("weights", &found.weights, &read::<Vec<f64>>(&case["weights"]));
+    assert_close("objectives", &found.objectives, &read::<Vec<f64>>(&case["objectives"]));
 }
 
 #[test]
 fn mkkm_ik_mkc_agrees_with_the_numpy_program() {
     let fixture = fixture("kernels");
-    let data = multi_view(&fixture);
+    let (data, n_clusters) = (multi_view(&fixture), read(&fixture["n-clusters"]));
     for case in list(&fixture["cases"]) {
-        let coefficients = match case["coefficients"].as_str().unwrap() {
-            "exact" => Coefficients::Exact,
-            _ => Coefficients::AuthorsCode,
-        };
-        let filling = match case["filling"].as_str().unwrap() {
-            "zero" => KernelFilling::Zero,
-            _ => KernelFilling::Mean,
-        };
         let method = MkkmIkMkc {
-            coefficients,
-            filling,
-            lambda: fixture["lambda"].as_f64(),
+            coefficients: read(&case["coefficients"]),
+            filling: read(&case["filling"]),
+            lambda: read(&fixture["lambda"]),
             max_iterations: 5,
             tolerance: 0.0,
             ..MkkmIkMkc::default()
         };
-        let n_clusters = fixture["n-clusters"].as_u64().unwrap() as usize;
         let found = method.iterate(&blocks(case, &data), data.mask(), n_clusters, &Silent);
         assert_found(&found.unwrap(), case);
     }
@@ -100,8 +81,7 @@ fn mkkm_ik_mkc_agrees_with_the_numpy_program() {
 #[test]
 fn mkkm_ik_agrees_with_the_numpy_program() {
     let fixture = fixture("kernels");
-    let data = multi_view(&fixture);
-    let n_clusters = fixture["n-clusters"].as_u64().unwrap() as usize;
+    let (data, n_clusters) = (multi_view(&fixture), read(&fixture["n-clusters"]));
     let method = MkkmIk { max_iterations: 5, tolerance: 0.0, ..MkkmIk::default() };
     let cases: [Value; 3] = serde_json::from_str(MKKM_IK).unwrap();
     for case in &cases {
@@ -123,7 +103,7 @@ fn pmvc_agrees_with_the_numpy_program() {
         objectives: Vec::new(),
     };
     let method = Pmvc {
-        lambda: case["lambda"].as_f64().unwrap(),
+        lambda: read(&case["lambda"]),
         paired_iterations: 5,
         iterations: 5,
         tolerance: 0.0,
@@ -134,7 +114,7 @@ fn pmvc_agrees_with_the_numpy_program() {
     let [first_basis, second_basis] = &found.bases;
     let all = [&found.paired, first, second, first_basis, second_basis];
     assert_all_close("array", all, &arrays(&case["result"]));
-    assert_close("objective", &found.objectives[4..], &[case["objective"].as_f64().unwrap()]);
+    assert_close("objective", &found.objectives[4..], &[read(&case["objective"])]);
 }
 
 #[test]
@@ -171,7 +151,7 @@ fn imc_grmf_agrees_with_the_numpy_program() {
     let fixture = fixture("paired");
     let case = &fixture["imc-grmf"];
     let views = paired_views(&fixture);
-    let neighbors = case["neighbors"].as_u64().unwrap() as usize;
+    let neighbors = read(&case["neighbors"]);
     let method = ImcGrmf { neighbors, max_iterations: 5, ..ImcGrmf::default() };
     let graphs: Vec<_> = (0..2).map(|v| method.graph(views.rows[v].view()).unwrap()).collect();
     for (graph, dense) in graphs.iter().zip(arrays(&case["graphs"])) {
@@ -184,5 +164,5 @@ fn imc_grmf_agrees_with_the_numpy_program() {
     let found = method.iterate(&views, &graphs, &arrays(&case["start"]), &Silent).unwrap();
     let [first, second] = &found.representations[..] else { panic!("two views") };
     assert_all_close("array", [&found.consensus, first, second], &arrays(&case["result"]));
-    assert_close("objectives", &found.objectives, &numbers(&case["objectives"]));
+    assert_close("objectives", &found.objectives, &read::<Vec<f64>>(&case["objectives"]));
 }
