@@ -29,6 +29,21 @@ pub(crate) fn at_most(counts: &[(&'static str, usize)]) -> Result<(), ClusterErr
     counts.iter().try_for_each(check)
 }
 
+/// Checks that `method` can use the data; the `reason` says why not.
+pub(crate) fn require(
+    holds: bool,
+    method: &'static str,
+    reason: impl FnOnce() -> String,
+) -> Result<(), ClusterError> {
+    if holds { Ok(()) } else { Err(ClusterError::Inapplicable { method, reason: reason() }) }
+}
+
+/// Checks that a view has a nonzero value after views were made nonnegative and those of zeros were left out.
+pub(crate) fn require_views<T>(views: &[T], method: &'static str) -> Result<(), ClusterError> {
+    let reason = || "made nonnegative, every value of every view is 0".to_owned();
+    require(!views.is_empty(), method, reason)
+}
+
 /// Returns the error for a factorization that overflowed in an iteration or chunk. Unlike [`ClusterError::Diverged`] it
 /// does not advise a smaller learning rate.
 pub(crate) fn not_finite(method: &'static str, place: Arguments<'_>) -> ClusterError {

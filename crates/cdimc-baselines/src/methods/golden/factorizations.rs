@@ -5,16 +5,12 @@
 use super::{assert_all_close, assert_close};
 use crate::methods::daimc::{Daimc, DaimcFactors};
 use crate::methods::mic::{Mic, view::Factors};
-use crate::methods::omvc::{ChunkRows, MissingWeight, Omvc, view::View};
-use crate::methods::opimc::{
-    Opimc,
-    centers::{Centers, ChunkView, assign},
-};
-use crate::shared::observed_rows::Nonnegative;
-use crate::shared::observed_rows::Observed;
+use crate::methods::omvc::{MissingWeight, Omvc, view::View};
+use crate::methods::opimc::{Opimc, centers::Centers};
+use crate::shared::observed_rows::{Nonnegative, Observed};
 use cdimc_core::Silent;
 use cdimc_data::{MultiView, ViewMask};
-use ndarray::{Array2, ArrayD, Axis, s};
+use ndarray::{Array2, ArrayD, Axis};
 use std::{fs::File, io::BufReader, path::PathBuf};
 
 const N_SAMPLES: usize = 60;
@@ -75,31 +71,17 @@ fn daimc_equals_the_reference_after_five_iterations() {
 fn opimc_equals_the_reference_after_two_passes() {
     let mut fixture = Fixture::open();
     let data = fixture.data();
-    let settings =
-        Opimc { alpha: 0.5, chunk_size: CHUNK, iterations: ITERATIONS, ..Opimc::default() };
+    let (chunk_size, iterations, passes) = (CHUNK, ITERATIONS, 2);
+    let settings = Opimc { alpha: 0.5, chunk_size, iterations, passes, ..Opimc::default() };
     let expected = fixture.matrices("opimc_centers");
     let mut views: Vec<Centers> =
         expected.iter().map(|centers| Centers::new(Array2::zeros(centers.raw_dim()))).collect();
+    let start = (&mut views[..], fixture.matrix("opimc_memberships"));
     let rows: Vec<usize> = (0..N_SAMPLES).collect();
-    let mut labels: Vec<Vec<usize>> = Vec::new();
-    for pass in 0..2 {
-        for (number, rows) in rows.chunks(CHUNK).enumerate() {
-            let parts: Vec<_> = (0..N_VIEWS).map(|v| ChunkView::of_rows(&data, rows, v)).collect();
-            let found = if pass == 1 {
-                settings.refit_chunk(&mut views, &parts, labels[number].clone())
-            } else if number == 0 {
-                settings.fit_first_chunk(&mut views, &parts, fixture.matrix("opimc_memberships"))
-            } else {
-                let (labels, _) = assign(&views, &parts, rows.len());
-                settings.fit_chunk(&mut views, &parts, labels, None)
-            };
-            labels.push(found.unwrap().labels);
-        }
-    }
-    let labels = labels.split_off(rows.len() / CHUNK);
+    let labels = settings.iterate(&data, &rows, start, &Silent).unwrap().labels;
     let expected_labels: ArrayD<i64> = fixture.array("opimc_labels");
     let expected_labels: Vec<usize> = expected_labels.iter().map(|&label| label as usize).collect();
-    assert_eq!(labels.concat(), expected_labels);
+    assert_eq!(labels, expected_labels);
     let centers: Vec<Array2<f64>> = views.into_iter().map(|view| view.centers).collect();
     assert_all_close("centers", &centers, &expected);
 }
@@ -133,46 +115,34 @@ fn omvc_equals_the_reference_after_one_pass_and_two_for_both_weights() {
     for (name, missing_weight) in
         [("full", MissingWeight::Full), ("presence", MissingWeight::Presence)]
     {
-        let settings = Omvc { missing_weight, iterations: ITERATIONS, ..Omvc::default() };
-        let start_views = fixture.matrices("omvc_start_b").into_iter().zip(&totals).enumerate();
-        let mut views: Vec<View> = start_views
-            .map(|(v, (basis, &total))| {
-                let mut rows = Observed::raw(&data, v);
-                Nonnegative::Clip.apply(&mut rows.x);
-                View::new(rows, basis, total)
-            })
-            .collect();
-        let chunks = || (0..N_SAMPLES).step_by(CHUNK).map(|start| start..start + CHUNK);
-        let mut found: Vec<ChunkRows> = Vec::new();
-        for pass in 1..=2 {
-            for (number, rows) in chunks().enumerate() {
-                let before = found.get(number);
-                let start = before.map_or_else(
-                    || start.iter().map(|u| u.slice(s![rows.clone(), ..]).to_owned()).collect(),
-                    |before| before.coefficients.clone(),
-                );
-                let rows: Vec<usize> = rows.collect();
-                let fitted = settings.fit_chunk(&mut views, &rows, start, before).unwrap();
-                if pass == 1 {
-                    found.push(fitted);
-                } else {
-                    found[number] = fitted;
-                }
-            }
-            let stored = format!("omvc_{name}{pass}");
+        for passes in 1..=2 {
+            let (chunk_size, iterations) = (CHUNK, ITERATIONS);
+            let settings =
+                Omvc { chunk_size, passes, iterations, missing_weight, ..Omvc::default() };
+            let start_views = fixture.matrices("omvc_start_b").into_iter().zip(&totals).enumerate();
+            let mut views: Vec<View> = start_views
+                .map(|(v, (basis, &total))| {
+                    let mut rows = Observed::raw(&data, v);
+                    Nonnegative::Clip.apply(&mut rows.x);
+                    View::new(rows, basis, total)
+                })
+                .collect();
+            let start = |_, rows: &[usize]| start.iter().map(|u| u.select(Axis(0), rows)).collect();
+            let rows: Vec<usize> = (0..N_SAMPLES).collect();
+            let found = settings.iterate(&mut views, &rows, start, &Silent).unwrap();
+            let stored = format!("omvc_{name}{passes}");
             let consensus = fixture.matrix(&format!("{stored}_consensus"));
             let coefficients = fixture.matrices(&format!("{stored}_u"));
-            for (rows, found) in chunks().zip(&found) {
-                let expected = consensus.slice(s![rows.clone(), ..]).to_owned();
+            for (rows, found) in rows.chunks(CHUNK).zip(&found) {
+                let expected = consensus.select(Axis(0), rows);
                 assert_close(&format!("{stored} consensus"), &found.consensus, &expected);
                 for (found, expected) in found.coefficients.iter().zip(&coefficients) {
-                    let expected = expected.slice(s![rows.clone(), ..]).to_owned();
+                    let expected = expected.select(Axis(0), rows);
                     assert_close(&format!("{stored} coefficients"), found, &expected);
                 }
             }
             let bases: Vec<Array2<f64>> = views.iter().map(|view| view.basis.clone()).collect();
             assert_all_close(&stored, &bases, &fixture.matrices(&format!("{stored}_b")));
-            views.iter_mut().for_each(View::next_pass);
         }
     }
 }

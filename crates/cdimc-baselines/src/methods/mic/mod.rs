@@ -8,7 +8,7 @@ pub(crate) mod view;
 use crate::shared::clusters_of_rows::ReadOut;
 use crate::shared::linear_algebra::uniform;
 use crate::shared::observed_rows::Nonnegative;
-use crate::shared::refusals::{counts, not_finite};
+use crate::shared::refusals::{counts, not_finite, require_views};
 use cdimc_core::{
     ClusterError, Clusterer, Fitted, Observer,
     check::{not_negative, positive, setting},
@@ -156,10 +156,7 @@ impl Clusterer for Mic {
         let mut views = self.prepare(data);
         // Coefficients of 0 fit a view of zeros and would shrink the coefficients of the other views.
         views.retain(|view| !view.is_zero());
-        if views.is_empty() {
-            let reason = "made nonnegative, every value of every view is 0".to_owned();
-            return Err(ClusterError::Inapplicable { method: self.name(), reason });
-        }
+        require_views(&views, self.name())?;
         if let Some(sample) = sample_without_weight(&views) {
             let reason = format!(
                 "made nonnegative, the views of sample {sample} are 0 throughout, and its gaps in the \

@@ -7,10 +7,9 @@ pub(crate) mod view;
 
 use crate::shared::clusters_of_rows::ReadOut;
 use crate::shared::linear_algebra::uniform;
-use crate::shared::observed_rows::Nonnegative;
-use crate::shared::observed_rows::{Observed, scatter_rows};
+use crate::shared::observed_rows::{Nonnegative, Observed, scatter_rows};
 use crate::shared::paired_views::stack;
-use crate::shared::refusals::{counts, not_finite};
+use crate::shared::refusals::{counts, not_finite, require, require_views};
 use cdimc_core::{
     ClusterError, Clusterer, Fitted, Observer, RowOrder,
     check::{not_negative, positive},
@@ -121,18 +120,44 @@ impl Omvc {
         views
     }
 
+    /// Takes all passes over the samples `rows` and returns the result of every chunk. `start` makes the first coefficients
+    /// of a chunk from its number and samples, `(n_samples, n_clusters)` for each view.
+    pub(crate) fn iterate(
+        &self,
+        views: &mut [View],
+        rows: &[usize],
+        start: impl Fn(usize, &[usize]) -> Vec<Array2<f64>>,
+        observer: &dyn Observer,
+    ) -> Result<Vec<ChunkRows>, ClusterError> {
+        let n_chunks = rows.len().div_ceil(self.chunk_size);
+        let of = n_chunks.saturating_mul(self.passes);
+        let mut found: Vec<ChunkRows> = Vec::with_capacity(n_chunks);
+        for pass in 0..self.passes {
+            for (number, rows) in rows.chunks(self.chunk_size).enumerate() {
+                observer.step("chunks", pass * n_chunks + number, of, None)?;
+                if let Some(before) = found.get(number) {
+                    found[number] =
+                        self.fit_chunk(views, rows, before.coefficients.clone(), Some(before))?;
+                } else {
+                    found.push(self.fit_chunk(views, rows, start(number, rows), None)?);
+                }
+            }
+            views.iter_mut().for_each(View::next_pass);
+        }
+        Ok(found)
+    }
+
     /// Factorizes the samples `rows` from these coefficients, `(n_samples, n_clusters)` for each view.
     ///
     /// `before` is their result of the last pass. As in the authors' code, sums of earlier passes stay, so every pass
     /// counts its samples again.
-    pub(crate) fn fit_chunk(
+    fn fit_chunk(
         &self,
         views: &mut [View],
         rows: &[usize],
         mut coefficients: Vec<Array2<f64>>,
         before: Option<&ChunkRows>,
     ) -> Result<ChunkRows, ClusterError> {
-        let &Self { alpha, beta, .. } = self;
         let parts: Vec<ChunkView> =
             views.iter_mut().map(|view| view.read(rows, self.missing_weight)).collect();
         let zeros = || Array2::zeros(coefficients[0].raw_dim());
@@ -145,15 +170,15 @@ impl Omvc {
         for (number, (view, part)) in views.iter().zip(&parts).enumerate() {
             let stored = before.map_or_else(zeros, |before| before.coefficients[number].clone());
             let pass = view.pass.with(&part.sums(&stored));
-            let penalty = part.penalty(&stored, &stored_consensus, alpha, beta);
+            let penalty = part.penalty(self, &stored, &stored_consensus);
             last += view.loss(part, &pass, penalty);
         }
         for _ in 0..self.iterations {
             let mut loss = 0.0;
             for ((view, part), u) in views.iter_mut().zip(&parts).zip(&mut coefficients) {
-                let stepped = part.step_coefficients(&view.basis, u, &consensus, alpha, beta)?;
+                let stepped = part.step_coefficients(self, &view.basis, u, &consensus)?;
                 let pass = view.step_basis(part, &stepped)?;
-                let penalty = part.penalty(&stepped, &stored_consensus, alpha, beta);
+                let penalty = part.penalty(self, &stepped, &stored_consensus);
                 *u = stepped * view.scale_basis();
                 loss += view.loss(part, &pass, penalty);
             }
@@ -168,7 +193,7 @@ impl Omvc {
             }
         }
         for ((view, part), u) in views.iter_mut().zip(&parts).zip(&coefficients) {
-            view.keep(part, u, part.penalty(u, &consensus, alpha, beta));
+            view.keep(part, u, part.penalty(self, u, &consensus));
         }
         Ok(ChunkRows { consensus, coefficients })
     }
@@ -205,12 +230,10 @@ impl Clusterer for Omvc {
     fn applies(&self, data: &MultiView, _: usize) -> Result<(), ClusterError> {
         let clips = self.nonnegative == Nonnegative::Clip;
         let positive = |view: usize| data.view(view).iter().any(|&x| x > 0.0);
-        if clips && !(0..data.n_views()).any(positive) {
-            let reason = "no value is positive, and clipping leaves zeros: set nonnegative to \
-                          unit-shift or min-max";
-            return Err(ClusterError::Inapplicable { method: self.name(), reason: reason.into() });
-        }
-        Ok(())
+        require(!clips || (0..data.n_views()).any(positive), self.name(), || {
+            "no value is positive, and clipping leaves zeros: set nonnegative to unit-shift or min-max"
+                .to_owned()
+        })
     }
 
     fn run(
@@ -222,29 +245,13 @@ impl Clusterer for Omvc {
     ) -> Result<Fitted, ClusterError> {
         let rows = self.order.rows(data.n_samples(), seed);
         let mut views = self.prepare(data, &rows, n_clusters, seed);
-        if views.is_empty() {
-            let reason = "made nonnegative, every value of every view is 0".to_owned();
-            return Err(ClusterError::Inapplicable { method: self.name(), reason });
-        }
-        let n_chunks = rows.len().div_ceil(self.chunk_size);
-        let of = n_chunks.saturating_mul(self.passes);
-        let mut found: Vec<ChunkRows> = Vec::with_capacity(n_chunks);
-        for pass in 0..self.passes {
-            for (number, rows) in rows.chunks(self.chunk_size).enumerate() {
-                observer.step("chunks", pass * n_chunks + number, of, None)?;
-                if pass > 0 {
-                    let start = found[number].coefficients.clone();
-                    found[number] =
-                        self.fit_chunk(&mut views, rows, start, Some(&found[number]))?;
-                    continue;
-                }
-                let mut rng = seed.stream("coefficients").nth(number as u64).rng();
-                let random = |_: &View| uniform((rows.len(), n_clusters), &mut rng);
-                let start = views.iter().map(random).collect();
-                found.push(self.fit_chunk(&mut views, rows, start, None)?);
-            }
-            views.iter_mut().for_each(View::next_pass);
-        }
+        require_views(&views, self.name())?;
+        let n_views = views.len();
+        let start = |number: usize, rows: &[usize]| -> Vec<Array2<f64>> {
+            let mut rng = seed.stream("coefficients").nth(number as u64).rng();
+            (0..n_views).map(|_| uniform((rows.len(), n_clusters), &mut rng)).collect()
+        };
+        let found = self.iterate(&mut views, &rows, start, observer)?;
         let chunks: Vec<_> = found.iter().map(|rows| rows.consensus.view()).collect();
         let embedding = scatter_rows(&stack(Axis(0), &chunks), &rows);
         let read_out = ReadOut::new(n_clusters, self.restarts, seed, observer);

@@ -1,6 +1,6 @@
 //! One view of OMVC: its filled rows, and projected quasi-Newton steps of coefficients and basis.
 
-use super::MissingWeight;
+use super::{MissingWeight, Omvc};
 use crate::shared::linear_algebra::{dot, inverse_positive_definite, product};
 use crate::shared::observed_rows::Observed;
 use cdimc_core::ClusterError;
@@ -179,13 +179,8 @@ impl ChunkView {
     }
 
     /// Returns α Σ c² ‖u - u*‖² + β Σ |u|.
-    pub(super) fn penalty(
-        &self,
-        u: &Array2<f64>,
-        consensus: &Array2<f64>,
-        alpha: f64,
-        beta: f64,
-    ) -> f64 {
+    pub(super) fn penalty(&self, method: &Omvc, u: &Array2<f64>, consensus: &Array2<f64>) -> f64 {
+        let &Omvc { alpha, beta, .. } = method;
         let rows = u.outer_iter().zip(consensus.outer_iter()).zip(&self.weights);
         rows.map(|((u, target), weight)| {
             let apart: f64 = u.iter().zip(target).map(|(u, t)| (u - t) * (u - t)).sum();
@@ -198,21 +193,20 @@ impl ChunkView {
     /// not increase.
     pub(super) fn step_coefficients(
         &self,
+        method: &Omvc,
         basis: &Array2<f64>,
         u: &Array2<f64>,
         consensus: &Array2<f64>,
-        alpha: f64,
-        beta: f64,
     ) -> Result<Array2<f64>, ClusterError> {
         let gram = product(basis.t(), basis.view());
         let cross = product(self.x.view(), basis.view());
         let mut curvature = gram.clone();
-        curvature.diag_mut().mapv_inplace(|x| x + alpha);
+        curvature.diag_mut().mapv_inplace(|x| x + method.alpha);
         // Half the gradient over c²: U (BᵀB + α I) - X B - α U* + β / (2 c²).
         let mut gradient = product(u.view(), curvature.view()) - &cross;
-        gradient.scaled_add(-alpha, consensus);
+        gradient.scaled_add(-method.alpha, consensus);
         for (mut row, weight) in gradient.outer_iter_mut().zip(&self.weights) {
-            row += 0.5 * beta / weight;
+            row += 0.5 * method.beta / weight;
         }
         let inverse = inverse_positive_definite("omvc", &curvature)?;
         let step = product(gradient.view(), inverse.view());
@@ -224,7 +218,7 @@ impl ChunkView {
                 let terms = u.iter().zip(spread).zip(cross);
                 misfit += weight * terms.map(|((u, s), c)| u * (s - 2.0 * c)).sum::<f64>();
             }
-            misfit + self.penalty(u, consensus, alpha, beta)
+            misfit + self.penalty(method, u, consensus)
         };
         Ok(line_search(u, &step, loss))
     }

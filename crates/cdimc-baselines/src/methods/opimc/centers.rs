@@ -42,7 +42,7 @@ pub(crate) struct Assigned {
 impl Opimc {
     /// Labels the samples of the first chunk from these memberships, `(n_samples, n_clusters)`, after scaling their
     /// rows to sum 1.
-    pub(crate) fn fit_first_chunk(
+    pub(super) fn fit_first_chunk(
         &self,
         views: &mut [Centers],
         parts: &[ChunkView],
@@ -57,7 +57,7 @@ impl Opimc {
     }
 
     /// Revises the labels `before` of a chunk of an earlier pass.
-    pub(crate) fn refit_chunk(
+    pub(super) fn refit_chunk(
         &self,
         views: &mut [Centers],
         parts: &[ChunkView],
@@ -70,7 +70,7 @@ impl Opimc {
     }
 
     /// Alternates centers and labels on one chunk, given per view, then adds it to the sums.
-    pub(crate) fn fit_chunk(
+    pub(super) fn fit_chunk(
         &self,
         views: &mut [Centers],
         parts: &[ChunkView],
@@ -189,7 +189,7 @@ impl Opimc {
 
 /// Returns the cluster with the smallest Σᵥ Wᵥ (‖u‖² - 2 x·u) for each sample, the first on ties, and these sums,
 /// `(n_samples, n_clusters)`.
-pub(crate) fn assign(
+pub(super) fn assign(
     views: &[Centers],
     parts: &[ChunkView],
     n_samples: usize,
@@ -241,7 +241,7 @@ fn margins(
 }
 
 /// Observed rows of one view of a chunk, scaled to unit length.
-pub(crate) struct ChunkView {
+pub(super) struct ChunkView {
     /// Their positions in the chunk.
     rows: Vec<usize>,
     /// `(rows.len(), n_features)`.
@@ -252,7 +252,7 @@ pub(crate) struct ChunkView {
 
 impl ChunkView {
     /// Returns one view of the chunk of the samples `rows`.
-    pub(crate) fn of_rows(data: &MultiView, rows: &[usize], view: usize) -> Self {
+    pub(super) fn of_rows(data: &MultiView, rows: &[usize], view: usize) -> Self {
         let observed = |&place: &usize| data.mask().is_observed(rows[place], view);
         let places: Vec<usize> = (0..rows.len()).filter(observed).collect();
         let samples: Vec<usize> = places.iter().map(|&place| rows[place]).collect();
@@ -263,7 +263,7 @@ impl ChunkView {
     }
 
     /// Adds `sign` times every sample to the sums and counts of its cluster.
-    pub(crate) fn add(&self, labels: &[usize], sign: f64, total: &mut Centers) {
+    pub(super) fn add(&self, labels: &[usize], sign: f64, total: &mut Centers) {
         for (x, &row) in self.x.outer_iter().zip(&self.rows) {
             total.add(labels[row], sign, x);
         }

@@ -11,7 +11,8 @@ use cdimc_core::{
     check::{at_least_one, not_negative, positive},
 };
 use cdimc_data::{MultiView, Seed};
-use centers::{Centers, ChunkView, assign};
+use centers::{Assigned, Centers, ChunkView, assign};
+use ndarray::Array2;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -52,6 +53,44 @@ impl Default for Opimc {
     }
 }
 
+impl Opimc {
+    /// Takes all passes over the samples in `order`, from these centers and the memberships of the first chunk,
+    /// `(n_samples, n_clusters)`. Returns labels and confidence of all samples.
+    pub(crate) fn iterate(
+        &self,
+        data: &MultiView,
+        order: &[usize],
+        (views, memberships): (&mut [Centers], Array2<f64>),
+        observer: &dyn Observer,
+    ) -> Result<Assigned, ClusterError> {
+        let n_samples = data.n_samples();
+        let mut all = Assigned { labels: vec![0; n_samples], confidence: vec![0.0; n_samples] };
+        let mut memberships = Some(memberships);
+        let n_chunks = order.len().div_ceil(self.chunk_size);
+        let of = n_chunks.saturating_mul(self.passes);
+        for pass in 0..self.passes {
+            for (number, rows) in order.chunks(self.chunk_size).enumerate() {
+                observer.step("chunks", pass * n_chunks + number, of, None)?;
+                let parts: Vec<ChunkView> =
+                    (0..data.n_views()).map(|v| ChunkView::of_rows(data, rows, v)).collect();
+                let found = if pass > 0 {
+                    let before = rows.iter().map(|&row| all.labels[row]).collect();
+                    self.refit_chunk(views, &parts, before)?
+                } else if let Some(memberships) = memberships.take() {
+                    self.fit_first_chunk(views, &parts, memberships)?
+                } else {
+                    let (labels, _) = assign(views, &parts, rows.len());
+                    self.fit_chunk(views, &parts, labels, None)?
+                };
+                for ((&row, label), sure) in rows.iter().zip(found.labels).zip(found.confidence) {
+                    (all.labels[row], all.confidence[row]) = (label, sure);
+                }
+            }
+        }
+        Ok(all)
+    }
+}
+
 impl Clusterer for Opimc {
     fn name(&self) -> &'static str {
         "opimc"
@@ -78,31 +117,10 @@ impl Clusterer for Opimc {
         let mut rng = seed.stream("centers").rng();
         let mut centers = |width| Centers::new(uniform((n_clusters, width), &mut rng));
         let mut views: Vec<Centers> = data.widths().into_iter().map(&mut centers).collect();
-        let mut labels = vec![0; data.n_samples()];
-        let mut confidence = vec![0.0; data.n_samples()];
-        let n_chunks = order.len().div_ceil(self.chunk_size);
-        let of = n_chunks.saturating_mul(self.passes);
-        for pass in 0..self.passes {
-            for (number, rows) in order.chunks(self.chunk_size).enumerate() {
-                observer.step("chunks", pass * n_chunks + number, of, None)?;
-                let parts: Vec<ChunkView> =
-                    (0..data.n_views()).map(|v| ChunkView::of_rows(data, rows, v)).collect();
-                let found = if pass > 0 {
-                    let before = rows.iter().map(|&row| labels[row]).collect();
-                    self.refit_chunk(&mut views, &parts, before)?
-                } else if number == 0 {
-                    let mut rng = seed.stream("memberships").rng();
-                    let random = uniform((rows.len(), n_clusters), &mut rng);
-                    self.fit_first_chunk(&mut views, &parts, random)?
-                } else {
-                    let (labels, _) = assign(&views, &parts, rows.len());
-                    self.fit_chunk(&mut views, &parts, labels, None)?
-                };
-                for ((&row, label), sure) in rows.iter().zip(found.labels).zip(found.confidence) {
-                    (labels[row], confidence[row]) = (label, sure);
-                }
-            }
-        }
+        let shape = (order.len().min(self.chunk_size), n_clusters);
+        let memberships = uniform(shape, &mut seed.stream("memberships").rng());
+        let Assigned { labels, confidence } =
+            self.iterate(data, &order, (&mut views, memberships), observer)?;
         let clustering =
             Clustering { confidence: Some(confidence), ..Clustering::from_labels(labels) };
         Ok(clustering.into())
@@ -112,7 +130,7 @@ impl Clusterer for Opimc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ndarray::{Array2, Axis};
+    use ndarray::Axis;
 
     #[test]
     fn more_passes_improve_the_objective() {
