@@ -95,12 +95,9 @@ impl Clusterer for BestView {
             (0..each.len()).filter(|&view| is_grouped(data.mask(), view, &each[view])).collect();
         // If no view has several clusters, return the first.
         let grouped = if grouped.is_empty() { vec![0] } else { grouped };
-        let agreement = |&view: &usize| {
-            let agreement = mean_agreement(data.mask(), &each, view);
-            tracing::debug!(view, agreement, "clustered one view");
-            agreement
-        };
+        let agreement = |&view: &usize| mean_agreement(data.mask(), &each, view);
         let agreements: Vec<f64> = grouped.iter().map(agreement).collect();
+        tracing::debug!(views = ?grouped, ?agreements, "clustered single views");
         let mut best = with_largest_score(&grouped, &agreements);
         if best.len() > 1 {
             let mut lasting = Vec::with_capacity(best.len());

@@ -10,7 +10,7 @@ use crate::shared::linear_algebra::{
 };
 use crate::shared::observed_rows::n_observed_values;
 use crate::shared::paired_views::{PairedViews, stack};
-use crate::shared::refusals::counts;
+use crate::shared::refusals::{counts, require};
 use cdimc_core::{ClusterError, Clusterer, Cost, Fitted, Observer, check::not_negative};
 use cdimc_data::{MultiView, Seed};
 use cdimc_graph::{KnnGraph, Search};
@@ -232,14 +232,12 @@ impl Clusterer for ImcGrmf {
         PairedViews::check(NAME, data)?;
         for (v, width) in data.widths().into_iter().enumerate() {
             let rows = data.mask().n_observed(v);
-            let reason = if width < n_clusters {
+            require(width >= n_clusters, NAME, || {
                 format!("view {v} has {width} features: needs at least {n_clusters}")
-            } else if rows < 2 {
+            })?;
+            require(rows >= 2, NAME, || {
                 format!("view {v} has {rows} sample: a neighbor graph needs two")
-            } else {
-                continue;
-            };
-            return Err(ClusterError::Inapplicable { method: NAME, reason });
+            })?;
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use crate::shared::kernels::{
 use crate::shared::linear_algebra::{
     add_product, leading_eigenvectors, product, replace_by_positive_part,
 };
-use crate::shared::refusals::counts;
+use crate::shared::refusals::{counts, require};
 use crate::shared::simplex::{MAX_VARIABLES, minimize_on_simplex};
 use cdimc_core::{
     ClusterError, Clusterer, Cost, Fitted, Observer,
@@ -128,7 +128,9 @@ impl MkkmIkMkc {
             .collect();
         let mut weights = vec![1.0 / m as f64; m];
         alternate((self.max_iterations, self.tolerance), observer, |objectives| {
-            let embedding = leading_eigenvectors(NAME, &combined(&kernels, &weights), n_clusters)?;
+            let squares: Vec<_> =
+                weights.iter().map(|weight| weight * weight).zip(&kernels).collect();
+            let embedding = leading_eigenvectors(NAME, &weighted_sum(n, &squares), n_clusters)?;
             for p in 0..m {
                 // A decomposition takes long, so the run can be stopped before each.
                 let (done, last) = (objectives.len(), objectives.last().copied());
@@ -187,12 +189,6 @@ impl MkkmIkMkc {
         target.diag_mut().iter_mut().for_each(|x| *x -= shift);
         target
     }
-}
-
-/// `K_γ` = `Σ_p` `γ_p`² `K_p`.
-fn combined(kernels: &[Array2<f64>], weights: &[f64]) -> Array2<f64> {
-    let terms: Vec<_> = weights.iter().map(|weight| weight * weight).zip(kernels).collect();
-    weighted_sum(kernels[0].nrows(), &terms)
 }
 
 fn weighted_sum(n: usize, terms: &[(f64, &Array2<f64>)]) -> Array2<f64> {
@@ -277,11 +273,9 @@ impl Clusterer for MkkmIkMkc {
     }
 
     fn applies(&self, data: &MultiView, _: usize) -> Result<(), ClusterError> {
-        if data.n_views() > MAX_VARIABLES {
-            let reason = format!("{} views: at most {MAX_VARIABLES}", data.n_views());
-            return Err(ClusterError::Inapplicable { method: NAME, reason });
-        }
-        Ok(())
+        let n_views = data.n_views();
+        let reason = || format!("{n_views} views: at most {MAX_VARIABLES}");
+        require(n_views <= MAX_VARIABLES, NAME, reason)
     }
 
     fn run(

@@ -185,7 +185,8 @@ fn descend(gram: &Array2<f64>, cross: &Array2<f64>, penalty: f64, w: &mut Array2
     let constant = to_lanes(&cross.mapv(|r| 0.5 * penalty - r));
     let gram: Vec<f64> = gram.t().iter().copied().collect();
     for _ in 0..MAX_SWEEPS {
-        if sweep(&gram, &constant, &mut lanes, k) < MIN_STEP {
+        let sweep = Sweep { gram: &gram, constant: &constant, w: &mut lanes, k };
+        if Arch::new().dispatch(sweep) < MIN_STEP {
             break;
         }
     }
@@ -214,10 +215,6 @@ fn to_lanes(a: &Array2<f64>) -> Vec<[f64; LANES]> {
 }
 
 /// Updates every row of W once and returns the longest step in the metric of G.
-fn sweep(gram: &[f64], constant: &[[f64; LANES]], w: &mut [[f64; LANES]], k: usize) -> f64 {
-    Arch::new().dispatch(Sweep { gram, constant, w, k })
-}
-
 struct Sweep<'a> {
     gram: &'a [f64],
     constant: &'a [[f64; LANES]],

@@ -3,6 +3,7 @@
 
 use super::linear_algebra::product;
 use super::observed_rows::unit_rows;
+use super::refusals::require;
 use cdimc_core::{ClusterError, Observer};
 use cdimc_data::{MultiView, unit_of};
 use ndarray::{Array1, Array2, Axis};
@@ -136,13 +137,12 @@ pub(crate) fn observed_kernels(
     check_bytes(method, kernel_bytes(data, n_square), max_bytes)?;
     let block = |v: usize| {
         let block = kernel.between(&data.observed(v), scaling);
-        if block[[0, 0]].is_nan() {
-            let reason = format!(
+        require(!block[[0, 0]].is_nan(), method, || {
+            format!(
                 "the values of view {v} are so large that their kernel overflows: set scaling to \
                  unit-rows or standard"
-            );
-            return Err(ClusterError::Inapplicable { method, reason });
-        }
+            )
+        })?;
         Ok(block)
     };
     (0..data.n_views()).map(block).collect()
@@ -161,12 +161,9 @@ pub(crate) fn check_bytes(
     bytes: u64,
     max_bytes: u64,
 ) -> Result<(), ClusterError> {
-    if bytes <= max_bytes {
-        return Ok(());
-    }
-    let reason =
-        format!("its n-by-n matrices need {bytes} bytes, more than max-bytes = {max_bytes}");
-    Err(ClusterError::Inapplicable { method, reason })
+    require(bytes <= max_bytes, method, || {
+        format!("its n-by-n matrices need {bytes} bytes, more than max-bytes = {max_bytes}")
+    })
 }
 
 /// Result of the iteration of [`MkkmIkMkc`](crate::MkkmIkMkc) or [`MkkmIk`](crate::MkkmIk).
@@ -188,10 +185,7 @@ pub(crate) fn informative_views(
 ) -> Result<Vec<usize>, ClusterError> {
     let informative = |&view: &usize| blocks[view].iter().any(|&x| x != 0.0);
     let views: Vec<usize> = (0..blocks.len()).filter(informative).collect();
-    if views.is_empty() {
-        let reason = "no view has two rows that differ".to_owned();
-        return Err(ClusterError::Inapplicable { method, reason });
-    }
+    require(!views.is_empty(), method, || "no view has two rows that differ".to_owned())?;
     Ok(views)
 }
 

@@ -1,6 +1,7 @@
 //! Splits the samples for methods of paired data: observed in every view, or in exactly one.
 
 use super::observed_rows::{scatter_rows, unit_rows};
+use super::refusals::require;
 use cdimc_core::ClusterError;
 use cdimc_data::MultiView;
 use ndarray::{Array2, ArrayView2, Axis, concatenate, s};
@@ -50,31 +51,24 @@ impl PairedViews {
     /// [`ClusterError::Inapplicable`] with fewer than two views, without a sample of all views, or with a sample that has
     /// several views but not all.
     pub(crate) fn check(method: &'static str, data: &MultiView) -> Result<(), ClusterError> {
-        let inapplicable = |reason| ClusterError::Inapplicable { method, reason };
-        let (mask, n_views) = (data.mask(), data.n_views());
-        if n_views < 2 {
-            return Err(inapplicable("one view: needs at least two".to_owned()));
+        let (n_samples, n_views) = (data.n_samples(), data.n_views());
+        require(n_views > 1, method, || "one view: needs at least two".to_owned())?;
+        let seen: Vec<usize> = (0..n_samples).map(|i| data.mask().n_views_of(i)).collect();
+        for (sample, &seen) in seen.iter().enumerate() {
+            require(seen == 1 || seen == n_views, method, || {
+                format!(
+                    "sample {sample} has {seen} of {n_views} views: must have all or exactly one"
+                )
+            })?;
         }
-        let between = (0..data.n_samples())
-            .find(|&i| !matches!(mask.n_views_of(i), n if n == 1 || n == n_views));
-        if let Some(sample) = between {
-            let seen = mask.n_views_of(sample);
-            return Err(inapplicable(format!(
-                "sample {sample} has {seen} of {n_views} views: must have all or exactly one"
-            )));
-        }
-        if !(0..data.n_samples()).any(|i| mask.n_views_of(i) == n_views) {
-            return Err(inapplicable("no sample has all views: needs at least one".to_owned()));
-        }
-        Ok(())
+        let has_paired = seen.contains(&n_views);
+        require(has_paired, method, || "no sample has all views: needs at least one".to_owned())
     }
 
     /// Checks that `data` can be split for a `method` of exactly two views.
     pub(crate) fn check_two(method: &'static str, data: &MultiView) -> Result<(), ClusterError> {
-        if data.n_views() != 2 {
-            let reason = format!("{} views: needs exactly two", data.n_views());
-            return Err(ClusterError::Inapplicable { method, reason });
-        }
+        let n_views = data.n_views();
+        require(n_views == 2, method, || format!("{n_views} views: needs exactly two"))?;
         Self::check(method, data)
     }
 

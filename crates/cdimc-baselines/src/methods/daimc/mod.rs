@@ -149,7 +149,7 @@ impl Daimc {
         let groups = MaskGroups::new(data.mask());
         let views: Vec<View> = views.iter().map(|view| View::new(view, &groups)).collect();
         let DaimcFactors { coefficients, mut bases, mut regressions } = start;
-        let mut p = coefficients.select(Axis(0), groups.order());
+        let mut p = coefficients.select(Axis(0), &groups.order);
         let mut moments: Vec<Moments> = views.iter().map(|view| view.moments(&p)).collect();
         let mut sweep = Sweep::new(&groups, p.ncols());
         let squares: f64 = views.iter().map(|view| view.squares).sum();
@@ -181,7 +181,7 @@ impl Daimc {
                 break;
             }
         }
-        let coefficients = scatter_rows(&p, groups.order());
+        let coefficients = scatter_rows(&p, &groups.order);
         Ok((DaimcFactors { coefficients, bases, regressions }, objectives))
     }
 
@@ -281,7 +281,7 @@ impl Clusterer for Daimc {
     fn cost(&self, data: &MultiView, n_clusters: usize) -> Option<Cost> {
         let (values, n) = (n_observed_values(data), data.n_samples() as f64);
         let (width, k) = (data.widths().iter().sum::<usize>() as f64, n_clusters as f64);
-        let of_sets = 2.0 * MaskGroups::new(data.mask()).len() as f64 * k * k;
+        let of_sets = 2.0 * MaskGroups::new(data.mask()).groups.len() as f64 * k * k;
         let sweeps = 4.0 * self.sweeps as f64 * n * k * k;
         let bases = 4.0 * values * k + 20.0 * width * k * k + data.n_views() as f64 * of_sets;
         Some(Cost {

@@ -14,13 +14,9 @@ const DENOMINATOR_FLOOR: f64 = 1e-10;
 /// An order of the samples in which samples with the same views are adjacent.
 #[derive(Debug, Clone)]
 pub(super) struct MaskGroups {
-    order: Vec<usize>,
-    /// Inverse of `order`.
-    places: Vec<usize>,
-    /// Start of every group in `order`, and the end.
-    starts: Vec<usize>,
-    /// Views of every group.
-    views: Vec<Vec<bool>>,
+    pub(super) order: Vec<usize>,
+    /// Observed views and positions in `order` of every group.
+    pub(super) groups: Vec<(Vec<bool>, Range<usize>)>,
 }
 
 impl MaskGroups {
@@ -29,43 +25,14 @@ impl MaskGroups {
         let entries = mask.entries();
         let mut order: Vec<usize> = (0..mask.n_samples()).collect();
         order.sort_by(|&a, &b| entries.row(b).iter().cmp(entries.row(a).iter()));
-        let mut places = vec![0; order.len()];
-        let mut starts = Vec::new();
-        let mut views = Vec::new();
-        for (place, &sample) in order.iter().enumerate() {
-            places[sample] = place;
-            if place == 0 || entries.row(sample) != entries.row(order[place - 1]) {
-                starts.push(place);
-                views.push(entries.row(sample).to_vec());
-            }
-        }
-        starts.push(order.len());
-        Self { order, places, starts, views }
-    }
-
-    /// Number of groups.
-    pub(super) fn len(&self) -> usize {
-        self.views.len()
-    }
-
-    /// Samples in the order of the groups.
-    pub(super) fn order(&self) -> &[usize] {
-        &self.order
-    }
-
-    /// Position of `sample` in the order.
-    pub(super) fn place(&self, sample: usize) -> usize {
-        self.places[sample]
-    }
-
-    /// Positions of `group`.
-    pub(super) fn rows(&self, group: usize) -> Range<usize> {
-        self.starts[group]..self.starts[group + 1]
-    }
-
-    /// Returns whether the samples of `group` are observed in `view`.
-    pub(super) fn observes(&self, group: usize, view: usize) -> bool {
-        self.views[group][view]
+        let mut end = 0;
+        let group = |same: &[usize]| {
+            let start = end;
+            end += same.len();
+            (entries.row(same[0]).to_vec(), start..end)
+        };
+        let groups = order.chunk_by(|&a, &b| entries.row(a) == entries.row(b)).map(group).collect();
+        Self { order, groups }
     }
 }
 
@@ -89,10 +56,9 @@ pub(super) struct Moments {
 
 impl View {
     pub(super) fn new(observed: &Observed, groups: &MaskGroups) -> Self {
-        let mut order: Vec<(usize, usize)> =
-            observed.rows.iter().enumerate().map(|(i, &row)| (groups.place(row), i)).collect();
-        order.sort_unstable();
-        let (places, rows): (Vec<usize>, Vec<usize>) = order.into_iter().unzip();
+        let row_at = |(place, sample)| Some((place, observed.rows.binary_search(sample).ok()?));
+        let (places, rows): (Vec<usize>, Vec<usize>) =
+            groups.order.iter().enumerate().filter_map(row_at).unzip();
         let x = observed.x.select(Axis(0), &rows);
         let squares = dot(&x, &x);
         Self { x, places, squares }
@@ -131,8 +97,8 @@ struct Parts {
 
 impl<'a> Sweep<'a> {
     pub(super) fn new(groups: &'a MaskGroups, k: usize) -> Self {
-        let n_samples = groups.order().len();
-        let grams = (0..groups.len()).map(|_| Parts::zeros(k, k)).collect();
+        let n_samples = groups.order.len();
+        let grams = groups.groups.iter().map(|_| Parts::zeros(k, k)).collect();
         let (cross, products) = (Parts::zeros(n_samples, k), Parts::zeros(n_samples, k));
         let next = Array2::zeros((n_samples, k));
         Self { groups, cross, grams, products, terms: vec![0.0; next.len()], next }
@@ -149,8 +115,8 @@ impl<'a> Sweep<'a> {
                 negative.row_mut(place).zip_mut_with(&from, |sum, x| *sum += (-x).max(0.0));
             }
             let gram = product(basis.t(), basis.view());
-            for (group, parts) in self.grams.iter_mut().enumerate() {
-                if self.groups.observes(group, v) {
+            for ((observed, _), parts) in self.groups.groups.iter().zip(&mut self.grams) {
+                if observed[v] {
                     parts.positive.zip_mut_with(&gram, |sum, x| *sum += x.max(0.0));
                     parts.negative.zip_mut_with(&gram, |sum, x| *sum += (-x).max(0.0));
                 }
@@ -176,12 +142,11 @@ impl<'a> Sweep<'a> {
     }
 
     fn multiply(&mut self, p: &Array2<f64>) {
-        for (group, gram) in self.grams.iter().enumerate() {
-            let rows = self.groups.rows(group);
+        for ((_, rows), gram) in self.groups.groups.iter().zip(&self.grams) {
             let of_group = p.slice(s![rows.clone(), ..]);
             let Parts { positive, negative } = &mut self.products;
             set_product(positive.slice_mut(s![rows.clone(), ..]), of_group, gram.positive.view());
-            set_product(negative.slice_mut(s![rows, ..]), of_group, gram.negative.view());
+            set_product(negative.slice_mut(s![rows.clone(), ..]), of_group, gram.negative.view());
         }
     }
 
@@ -225,8 +190,7 @@ mod tests {
         let mask = Array2::from_shape_fn((5, 2), |entry| observed.contains(&entry));
         let mask = ViewMask::new(mask).unwrap();
         let groups = MaskGroups::new(&mask);
-        assert_eq!(groups.order(), [1, 4, 0, 2, 3]);
-        assert_eq!((groups.len(), groups.rows(1), groups.place(2)), (3, 2..4, 3));
-        assert!(groups.observes(1, 0) && !groups.observes(1, 1));
+        assert_eq!(groups.order, [1, 4, 0, 2, 3]);
+        assert_eq!((groups.groups.len(), &groups.groups[1]), (3, &(vec![true, false], 2..4)));
     }
 }

@@ -9,7 +9,7 @@ mod stages;
 use crate::shared::clusters_of_rows::ReadOut;
 use crate::shared::observed_rows::Nonnegative;
 use crate::shared::paired_views::PairedViews;
-use crate::shared::refusals::at_most;
+use crate::shared::refusals::{at_most, require};
 use candle_core::Tensor;
 use cdimc_core::{
     ClusterError, Clusterer, Clustering, Fitted, KMeans, Observer, RowOrder,
@@ -17,7 +17,7 @@ use cdimc_core::{
 };
 use cdimc_data::{MultiView, Seed};
 use cdimc_nn::{Device, NnError, autodiff};
-use ndarray::{Array2, ArrayView2};
+use ndarray::Array2;
 use networks::Networks;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -92,8 +92,7 @@ impl PmvcCgan {
 }
 
 /// Scales every feature to [0, 1] over the observed rows; constant features become 0.
-fn min_max(view: ArrayView2<'_, f64>) -> Array2<f32> {
-    let mut view = view.to_owned();
+fn min_max(mut view: Array2<f64>) -> Array2<f32> {
     Nonnegative::MinMax.apply(&mut view);
     view.mapv(|x| x as f32)
 }
@@ -130,11 +129,9 @@ impl Clusterer for PmvcCgan {
     fn applies(&self, data: &MultiView, n_clusters: usize) -> Result<(), ClusterError> {
         PairedViews::check_two(NAME, data)?;
         let found = (0..data.n_samples()).filter(|&i| data.mask().n_views_of(i) == 2).count();
-        if found < n_clusters {
-            let reason = format!("{found} samples have both views: needs at least {n_clusters}");
-            return Err(ClusterError::Inapplicable { method: NAME, reason });
-        }
-        Ok(())
+        require(found >= n_clusters, NAME, || {
+            format!("{found} samples have both views: needs at least {n_clusters}")
+        })
     }
 
     fn run(
@@ -153,8 +150,8 @@ impl Clusterer for PmvcCgan {
         let mut training = Training {
             networks: networks.map_err(NnError::from)?,
             views: [
-                tensor(&min_max(views.rows[0].view()), &device)?,
-                tensor(&min_max(views.rows[1].view()), &device)?,
+                tensor(&min_max(views.rows[0].clone()), &device)?,
+                tensor(&min_max(views.rows[1].clone()), &device)?,
             ],
             n_paired,
             batch_size: self.batch_size,

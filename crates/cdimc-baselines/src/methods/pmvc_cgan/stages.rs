@@ -67,13 +67,9 @@ impl Training<'_> {
         [latents, centers]: [&Tensor; 2],
     ) -> Result<Curve, ClusterError> {
         let Self { networks, batch_size, observer, .. } = self;
-        let start = || {
-            Ok((
-                Parameter::new(centers)?,
-                target_distribution(&soft_assignment(latents, centers)?)?,
-            ))
-        };
-        let (mut centers, mut target) = start().map_err(NnError::Tensor)?;
+        let assigned = soft_assignment(latents, centers).map_err(NnError::from)?;
+        let mut target = target_distribution(&assigned).map_err(NnError::from)?;
+        let mut centers = Parameter::new(centers).map_err(NnError::from)?;
         networks.start(Some(&mut centers)).map_err(NnError::from)?;
         epochs(("clustering", n_epochs), *observer, |losses| {
             let mut assignments = Vec::new();
