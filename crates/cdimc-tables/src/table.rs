@@ -49,8 +49,20 @@ impl Table {
     /// If the table breaks a rule; the message begins with the path.
     pub fn check(&self) -> Result<(), TableError> {
         check_view_name(&self.name)
-            .and_then(|()| check(self))
+            .and_then(|()| check_cells(self))
+            .and_then(|()| {
+                check_ids_once(self.ids.as_deref().unwrap_or_default(), |row| row as u64 + 1)
+            })
+            .and_then(|()| check_features_once(self, "features"))
             .map_err(|problem| TableError::new(&self.path, problem))
+    }
+}
+
+impl Table {
+    /// Leaves out the other columns.
+    pub(crate) fn select_columns(&mut self, columns: &[usize]) {
+        self.values = self.values.select_columns(columns);
+        self.features = columns.iter().map(|&j| self.features[j].clone()).collect();
     }
 }
 
@@ -92,13 +104,6 @@ pub(crate) fn check_view_name(name: &str) -> Result<(), Problem> {
         format!("`{name}` cannot be the name of a view: {rule}; name it with NAME=FILE#MEMBER")
             .into()
     })
-}
-
-/// Checks the rules of every table except the one for its name.
-pub(crate) fn check(table: &Table) -> Result<(), Problem> {
-    check_cells(table)?;
-    check_ids_once(table.ids.as_deref().unwrap_or_default(), |row| row as u64 + 1)?;
-    check_features_once(table, "features")
 }
 
 /// Checks that there are rows and columns, that values are finite or missing, and that there are as many names as rows.

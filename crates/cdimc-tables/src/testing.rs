@@ -1,6 +1,8 @@
 //! Shared by the tests of all readers: options, tables and cases, each written in one line.
 
+use crate::files::{decoded, format::Opened};
 use crate::{ReadOptions, Table, ViewSource, read_bytes};
+use std::io::Write;
 
 /// Parses options in short form: `id=id label=class missing=-999 transposed`.
 pub(crate) fn options(text: &str) -> ReadOptions {
@@ -39,6 +41,34 @@ pub(crate) fn tables(
 pub(crate) fn read(source: &str, bytes: impl Into<Vec<u8>>, short: &str) -> Result<String, String> {
     let tables = tables(source, bytes, short)?;
     Ok(tables.iter().map(shown).collect::<Vec<String>>().join("\n"))
+}
+
+/// Returns the warnings about a file.
+pub(crate) fn warnings(
+    source: &str,
+    bytes: impl Into<Vec<u8>>,
+    short: &str,
+) -> Result<Vec<String>, String> {
+    let source: ViewSource = source.parse().unwrap();
+    let opened = Opened::of_bytes(bytes.into(), &source.path);
+    let found = opened.and_then(|opened| decoded(opened, &source, &options(short)));
+    found.map(|found| found.warnings).map_err(|problem| problem.to_string())
+}
+
+/// Compresses bytes as gzip does.
+pub(crate) fn gzip(bytes: impl AsRef<[u8]>) -> Vec<u8> {
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packer.write_all(bytes.as_ref()).unwrap();
+    packer.finish().unwrap()
+}
+
+/// Checks what is found: a table, or a part of the message of an error.
+#[track_caller]
+pub(crate) fn gives(found: Result<String, String>, expected: Result<&str, &str>) {
+    match expected {
+        Ok(table) => assert_eq!(found.as_deref(), Ok(table)),
+        Err(part) => refused(found, part),
+    }
 }
 
 /// Checks that this is an error, whose message contains `part` or, with `$`, ends in it.

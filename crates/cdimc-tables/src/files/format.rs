@@ -21,8 +21,6 @@ pub(crate) struct Reader {
     pub(crate) sniff: fn(&Head<'_>) -> bool,
     /// Whether a file holds one table, which needs no name.
     pub(crate) holds_one_table: bool,
-    /// Whether a third-party crate decodes it and may crash on a damaged file.
-    pub(crate) is_foreign: bool,
     pub(crate) decode: Decode,
 }
 
@@ -31,6 +29,8 @@ pub(crate) enum Decode {
     Stream(fn(Opened, &ViewSource, &ReadOptions) -> Result<Decoded, Problem>),
     /// Reads the bytes of the whole file.
     Bytes(fn(Vec<u8>, Request<'_>) -> Result<Decoded, Problem>),
+    /// The same with a third-party crate, which may crash on a damaged file.
+    Foreign(fn(Vec<u8>, Request<'_>) -> Result<Decoded, Problem>),
 }
 
 /// What is read of a file.
@@ -206,7 +206,7 @@ impl Opened {
 }
 
 /// Returns the reader of a file that begins with `head`; `ending` distinguishes damaged binary files from odd text.
-pub(crate) fn reader_of(head: &[u8], ending: Option<&str>) -> Result<&'static Reader, Problem> {
+fn reader_of(head: &[u8], ending: Option<&str>) -> Result<&'static Reader, Problem> {
     let head = Head::new(head, ending);
     if let Some(reader) = READERS.iter().find(|reader| (reader.sniff)(&head)) {
         return Ok(reader);
@@ -258,9 +258,7 @@ mod tests {
 
     #[test]
     fn files_of_other_formats_are_named_with_advice() {
-        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        std::io::Write::write_all(&mut packed, b"X\n\0\0\0\x02\0\x02\x03\0").unwrap();
-        let packed = packed.finish().unwrap();
+        let packed = crate::testing::gzip(b"X\n\0\0\0\x02\0\x02\x03\0");
         for (bytes, extension, expected) in [
             (&packed[..], Some("csv"), "is an R data file, which is not read: in R, write.csv"),
             (b"RDX3\nX\n", None, "is an R data file"),

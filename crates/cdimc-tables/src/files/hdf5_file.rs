@@ -6,13 +6,11 @@ use crate::error::{Flaw, Problem, ensure};
 use crate::files::sparse::Compressed;
 use crate::files::{Budget, hdf5_headers};
 use cdimc_data::Sparse;
-pub(crate) use hdf5_pure::{AttrValue, DType, Dataset, Group, Object};
+pub(crate) use hdf5_pure::{AttrValue, DType, Dataset, Group, Object, is_hdf5_bytes};
 use hdf5_pure::{Chunk, ChunkIndex, Error, File, FormatError, Layout, VlenStringReadOptions};
 use ndarray::Array2;
 use std::collections::HashMap;
 use std::sync::OnceLock;
-
-const SIGNATURE: &[u8] = b"\x89HDF\r\n\x1a\n";
 
 impl From<Error> for Problem {
     fn from(error: Error) -> Self {
@@ -28,14 +26,6 @@ pub(crate) struct Hdf5File {
     budget: Budget,
     /// Positions of the nodes of chunk indices, computed once.
     nodes: OnceLock<Vec<usize>>,
-}
-
-/// Returns whether the bytes are an HDF5 file.
-///
-/// A block of 512 bytes, or a power of two more, may precede it: MATLAB 7.3 and `MuData` write one.
-pub(crate) fn is_hdf5(bytes: &[u8]) -> bool {
-    let starts_at = |at: usize| bytes.get(at..).is_some_and(|rest| rest.starts_with(SIGNATURE));
-    [0, 512, 1024, 2048].into_iter().any(starts_at)
 }
 
 impl Hdf5File {
@@ -85,8 +75,7 @@ impl Hdf5File {
     }
 
     pub(crate) fn shape(dataset: &Dataset) -> Result<Vec<usize>, Flaw> {
-        let shape = dataset.shape()?;
-        Ok(shape.into_iter().map(|extent| usize::try_from(extent).unwrap_or(usize::MAX)).collect())
+        Ok(dataset.shape()?.into_iter().map(extent).collect())
     }
 
     pub(crate) fn matrix(&self, dataset: &Dataset, name: &str) -> Result<Array2<f64>, Flaw> {
@@ -101,48 +90,36 @@ impl Hdf5File {
         Ok(Array2::from_shape_vec((n_rows, n_columns), values)?)
     }
 
-    /// Reads a sparse matrix: a group of `data`, `indices` and `indptr` (`AnnData`) or of `data`, `ir` and `jc`
-    /// (MATLAB).
+    /// Reads a sparse matrix of `AnnData` (`data`, `indices` and `indptr`) or MATLAB (`data`, `ir` and `jc`).
     pub(crate) fn sparse(&self, group: &Group, name: &str) -> Result<Sparse, Flaw> {
         let attrs = group.attrs()?;
-        let of_matlab = attrs.get("MATLAB_sparse");
-        let [starts, places] =
-            if of_matlab.is_some() { ["jc", "ir"] } else { ["indptr", "indices"] };
-        let is_there = |part: &str| group.dataset(part).is_ok();
-        let list = |part: &str| self.list(group, part);
-        let shape = match of_matlab {
-            // The number of columns follows from their starts.
-            Some(n_rows) => integers(n_rows).map(|n_rows| [n_rows, vec![0]].concat()),
-            None => attrs.get("shape").and_then(integers),
-        };
-        let Some([n_rows, mut n_columns]) = shape.map(<[usize; 2]>::try_from).and_then(Result::ok)
-        else {
-            return Err(not_read(name, "group"));
-        };
-        let attr = |name: &str| attrs.get(name).and_then(text).unwrap_or_default();
-        let (kind, version) = (attr("encoding-type"), attr("encoding-version"));
-        let by_column = of_matlab.is_some() || kind == "csc_matrix";
-        // A damaged byte may have changed the encoding.
-        ensure!(
-            by_column || kind == "csr_matrix",
-            "`{name}` has the encoding `{kind}`: `csr_matrix` and `csc_matrix` are read"
-        );
-        ensure!(
-            ["", "0.1.0"].contains(&version.as_str()),
-            "`{name}` has version {version} of the encoding `{kind}`: 0.1.0 is read"
-        );
-        let starts = list(starts)?;
-        if of_matlab.is_some() {
-            n_columns = starts.len().saturating_sub(1);
+        let attr = |name: &str| attrs.get(name).and_then(AttrValue::as_str).unwrap_or_default();
+        let numbers = |name: &str| attrs.get(name).and_then(AttrValue::to_u64s);
+        let (of_matlab, shape) = (numbers("MATLAB_sparse"), numbers("shape"));
+        match (of_matlab.as_deref(), shape.as_deref()) {
+            (Some(&[n_rows]), _) => {
+                let starts = self.list(group, "jc")?;
+                // The number of columns follows from their starts.
+                let shape = [extent(n_rows), starts.len().saturating_sub(1)];
+                self.compressed(group, name, shape, true, (starts, "ir"))
+            }
+            (None, Some(&[n_rows, n_columns])) => {
+                let (kind, version) = (attr("encoding-type"), attr("encoding-version"));
+                // A damaged byte may have changed the encoding.
+                ensure!(
+                    ["csr_matrix", "csc_matrix"].contains(&kind),
+                    "`{name}` has the encoding `{kind}`: `csr_matrix` and `csc_matrix` are read"
+                );
+                ensure!(
+                    ["", "0.1.0"].contains(&version),
+                    "`{name}` has version {version} of the encoding `{kind}`: 0.1.0 is read"
+                );
+                let (shape, starts) =
+                    ([n_rows, n_columns].map(extent), self.list(group, "indptr")?);
+                self.compressed(group, name, shape, kind == "csc_matrix", (starts, "indices"))
+            }
+            _ => Err(not_read(name, "group")),
         }
-        // Without entries MATLAB writes neither places nor values.
-        let (places, entries) = if of_matlab.is_some() && !is_there("data") {
-            (Vec::new(), Vec::new())
-        } else {
-            (list(places)?, self.numbers(&group.dataset("data")?, name)?)
-        };
-        let shape = [n_rows, n_columns];
-        Ok(Compressed { shape, by_column, starts, places, entries }.read(name, &self.budget)?)
     }
 
     /// Reads the counts `(n_barcodes, n_features)` in the group `matrix` of 10x Genomics.
@@ -150,11 +127,27 @@ impl Hdf5File {
         let shape = <[usize; 2]>::try_from(self.list(group, "shape")?);
         let [n_features, n_barcodes] =
             shape.map_err(|shape| format!("`shape` has {} numbers: must have 2", shape.len()))?;
-        let (starts, places) = (self.list(group, "indptr")?, self.list(group, "indices")?);
-        let entries = self.numbers(&group.dataset("data")?, "data")?;
-        let shape = [n_barcodes, n_features];
-        let parts = Compressed { shape, by_column: false, starts, places, entries };
-        Ok(parts.read("matrix", &self.budget)?)
+        let starts = self.list(group, "indptr")?;
+        self.compressed(group, "matrix", [n_barcodes, n_features], false, (starts, "indices"))
+    }
+
+    /// Reads compressed rows or columns that begin at `starts`; a dataset `places` has the places of the values in `data`.
+    fn compressed(
+        &self,
+        group: &Group,
+        name: &str,
+        shape: [usize; 2],
+        by_column: bool,
+        (starts, places): (Vec<usize>, &str),
+    ) -> Result<Sparse, Flaw> {
+        // Without entries MATLAB writes neither places nor values.
+        let is_empty = places == "ir" && Self::dataset(group, "data")?.is_none();
+        let (places, entries) = if is_empty {
+            (Vec::new(), Vec::new())
+        } else {
+            (self.list(group, places)?, self.numbers(&group.dataset("data")?, name)?)
+        };
+        Ok(Compressed { shape, by_column, starts, places, entries }.read(name, &self.budget)?)
     }
 
     /// Reads indices; invalid ones become `usize::MAX`, which is in no matrix.
@@ -341,29 +334,9 @@ impl Hdf5File {
     }
 }
 
-pub(crate) fn text(value: &AttrValue) -> Option<String> {
-    value.as_str().map(str::to_owned)
-}
-
-pub(crate) fn texts(value: &AttrValue) -> Option<Vec<String>> {
-    value.as_strings().map(<[String]>::to_vec).or_else(|| text(value).map(|one| vec![one]))
-}
-
-/// Returns the whole numbers of an attribute if none is negative.
-pub(crate) fn integers(value: &AttrValue) -> Option<Vec<usize>> {
-    use AttrValue as A;
-    let values: Vec<i128> = match value {
-        A::I64Array(values) => values.iter().map(|&x| x.into()).collect(),
-        A::I32Array(values) => values.iter().map(|&x| x.into()).collect(),
-        A::U32Array(values) => values.iter().map(|&x| x.into()).collect(),
-        A::U64Array(values) => values.iter().map(|&x| x.into()).collect(),
-        A::I64(value) => vec![(*value).into()],
-        A::I32(value) => vec![(*value).into()],
-        A::U32(value) => vec![(*value).into()],
-        A::U64(value) => vec![(*value).into()],
-        _ => return None,
-    };
-    values.into_iter().map(|x| usize::try_from(x).ok()).collect()
+/// Returns a number as an extent or place; a larger one becomes `usize::MAX`, which no file has.
+fn extent(n: u64) -> usize {
+    usize::try_from(n).unwrap_or(usize::MAX)
 }
 
 /// Returns the error for values of an unsupported type.

@@ -5,7 +5,8 @@
 
 use crate::Table;
 use crate::error::Problem;
-use crate::files::{Budget, Decoded, ReadOptions, ViewSource, decode, format};
+use crate::files::format::Opened;
+use crate::files::{Budget, Decoded, ReadOptions, ViewSource, decoded};
 use cdimc_data::{Matrix, Sparse};
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
@@ -153,10 +154,8 @@ pub fn serve() -> std::io::Result<()> {
     std::panic::set_hook(Box::new(|_| {}));
     let mut bytes = Vec::with_capacity(usize::try_from(n_bytes).unwrap_or(0));
     stdin.read_to_end(&mut bytes)?;
-    let extension = source.path.extension().map(|e| e.to_string_lossy().to_lowercase());
-    let head = &bytes[..bytes.len().min(4096)];
-    let found = format::reader_of(head, extension.as_deref())
-        .and_then(|reader| decode(reader, bytes, &source, &options));
+    let opened = Opened::of_bytes(bytes, &source.path);
+    let found = opened.and_then(|opened| decoded(opened, &source, &options));
     let mut occurred = options.missing_values.clone();
     occurred.retain(|text| options.occurred.has(text));
     write_answer(found, occurred, std::io::BufWriter::new(stdout))

@@ -21,7 +21,6 @@ pub(crate) const MTX: Reader = Reader {
     },
     // With names of 10x Genomics beside it, one table per type of features.
     holds_one_table: false,
-    is_foreign: false,
     decode: Decode::Stream(read),
 };
 

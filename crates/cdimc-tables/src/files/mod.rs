@@ -2,7 +2,7 @@
 
 mod budget;
 mod columnar;
-mod format;
+pub(crate) mod format;
 pub(crate) mod gzip;
 mod hdf5;
 mod hdf5_file;
@@ -81,17 +81,7 @@ fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Ve
     // In a transposed table, columns are features only later.
     let columns = if options.transposed { Vec::new() } else { options.columns.clone() };
     let stored = &ReadOptions { columns, ..options.clone() };
-    let reader = opened.reader()?;
-    if let (Some(name), true) = (&source.member, reader.holds_one_table) {
-        return Err(Problem::OneTable { name: name.clone() });
-    }
-    let Decoded { mut tables, warnings } = match (&reader.decode, &options.decoder) {
-        (Decode::Stream(read), _) => read(opened, source, stored)?,
-        (Decode::Bytes(_), Some(program)) if reader.is_foreign => {
-            isolated::read(program, opened.bytes(options.max_bytes)?, source, stored)?
-        }
-        _ => decode(reader, opened.bytes(options.max_bytes)?, source, stored)?,
-    };
+    let Decoded { mut tables, warnings } = decoded(opened, source, stored)?;
     warnings.iter().for_each(|warning| options.warn(source, warning));
     if let Some(name) = &source.name {
         ensure!(
@@ -108,10 +98,9 @@ fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Ve
         if options.transposed {
             transpose(table)?;
         }
-        let n_names = |is_numbered: bool, n: usize| if is_numbered { n } else { 0 };
         let (n_rows, n_columns) = table.values.dim();
-        let rows = n_names(table.ids.is_none(), n_rows);
-        let columns = n_names(table.features.is_empty(), n_columns);
+        let rows = if table.ids.is_none() { n_rows } else { 0 };
+        let columns = if table.features.is_empty() { n_columns } else { 0 };
         Budget::of_file(n_bytes as usize, options.max_bytes)
             .values(&[WORDS_PER_NAME, rows.saturating_add(columns)])?;
         if table.features.is_empty() {
@@ -141,6 +130,37 @@ fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Ve
     Ok(tables)
 }
 
+/// Reads the tables of a file as they are stored.
+pub(crate) fn decoded(
+    opened: Opened,
+    source: &ViewSource,
+    options: &ReadOptions,
+) -> Result<Decoded, Problem> {
+    let reader = opened.reader()?;
+    if let (Some(name), true) = (&source.member, reader.holds_one_table) {
+        return Err(Problem::OneTable { name: name.clone() });
+    }
+    let decode = match (&reader.decode, &options.decoder) {
+        (Decode::Stream(read), _) => return read(opened, source, options),
+        (Decode::Foreign(_), Some(program)) => {
+            return isolated::read(program, opened.bytes(options.max_bytes)?, source, options);
+        }
+        (Decode::Bytes(decode) | Decode::Foreign(decode), _) => decode,
+    };
+    let bytes = opened.bytes(options.max_bytes)?;
+    let budget = Budget::of_file(bytes.len(), options.max_bytes);
+    // Third-party crates panic at some damaged files; their state is not used afterwards.
+    let request = Request { source, options, budget: &budget };
+    let found = std::panic::catch_unwind(AssertUnwindSafe(|| decode(bytes, request)))
+        .unwrap_or_else(|_| Err(Flaw::from("its parts contradict each other").into()));
+    found.map_err(|problem| match problem {
+        Problem::Damaged { format: "file", reason } => {
+            Problem::Damaged { format: reader.name, reason }
+        }
+        other => other,
+    })
+}
+
 pub(crate) struct Decoded {
     /// Without features if the format has no column names.
     pub(crate) tables: Vec<Table>,
@@ -152,27 +172,6 @@ impl From<Vec<Table>> for Decoded {
     fn from(tables: Vec<Table>) -> Self {
         Self { tables, warnings: Vec::new() }
     }
-}
-
-fn decode(
-    reader: &Reader,
-    bytes: Vec<u8>,
-    source: &ViewSource,
-    options: &ReadOptions,
-) -> Result<Decoded, Problem> {
-    let Decode::Bytes(decode) = reader.decode else { return Err(Problem::NotA("binary file")) };
-    let budget = Budget::of_file(bytes.len(), options.max_bytes);
-    // Third-party crates panic at some damaged files; their state is not used afterwards.
-    let request = Request { source, options, budget: &budget };
-    let decode = AssertUnwindSafe(|| decode(bytes, request));
-    let found = std::panic::catch_unwind(decode)
-        .unwrap_or_else(|_| Err(Flaw::from("its parts contradict each other").into()));
-    found.map_err(|problem| match problem {
-        Problem::Damaged { format: "file", reason } => {
-            Problem::Damaged { format: reader.name, reason }
-        }
-        other => other,
-    })
 }
 
 /// Returns the views of a file of named arrays: all its matrices, or the selected member. `matrices` returns the
@@ -218,8 +217,7 @@ fn leave_out(table: &mut Table, options: &ReadOptions) {
     let kept: Vec<usize> =
         (0..table.features.len()).filter(|&j| options.takes(&table.features[j])).collect();
     if kept.len() < table.features.len() {
-        table.values = table.values.select_columns(&kept);
-        table.features = kept.into_iter().map(|j| table.features[j].clone()).collect();
+        table.select_columns(&kept);
     }
 }
 
@@ -285,7 +283,6 @@ fn numbered(n_features: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::check;
     use crate::testing;
 
     #[test]
@@ -341,15 +338,13 @@ mod tests {
             features: numbered(2),
             ..Table::new("x", ndarray::Array2::zeros((3, 2)))
         };
-        assert!(check(&table(vector(3))).is_ok());
-        let message = check(&table(vector(2))).unwrap_err().to_string();
-        assert!(message.starts_with("2 labels for 3 rows"), "{message}");
-        assert!(
-            message.contains("as many columns: if those are the samples, add --transposed FILE")
-        );
+        assert!(table(vector(3)).check().is_ok());
+        let refused = |part| testing::refused(table(vector(2)).check(), part);
+        refused(": 2 labels for 3 rows");
+        refused("as many columns: if those are the samples, add --transposed FILE");
         let mut samples_in_columns = Table { features: Vec::new(), ..table(vector(2)) };
         transpose(&mut samples_in_columns).unwrap();
-        assert!(check(&samples_in_columns).is_ok());
-        assert!(!check(&table(vector(4))).unwrap_err().to_string().contains("--transposed"));
+        assert!(samples_in_columns.check().is_ok());
+        assert!(!table(vector(4)).check().unwrap_err().to_string().contains("--transposed"));
     }
 }

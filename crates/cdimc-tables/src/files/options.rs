@@ -1,7 +1,7 @@
 //! Options for reading a file.
 
-use crate::error::Problem;
-use crate::files::ViewSource;
+use crate::error::{Problem, listed};
+use crate::files::{ViewSource, is_unnamed};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -127,13 +127,38 @@ impl ReadOptions {
         (self.columns.is_empty() || is_in(&self.columns)) && !is_in(&self.drop)
     }
 
-    /// Returns an error if two columns have the name of the ids or classes: the second would be clustered on.
-    pub(super) fn check_named<N: AsRef<str>>(&self, columns: &[N]) -> Result<(), Problem> {
-        let count = |name: &str| columns.iter().filter(|column| column.as_ref() == name).count();
-        match self.id.iter().chain(&self.label).find(|name| count(name) > 1) {
-            Some(name) => Err(Problem::DuplicateColumn { name: name.clone() }),
-            None => Ok(()),
+    /// Returns the role of each column of a table. Without `--id`, the column `index` names the samples.
+    pub(super) fn roles<N: AsRef<str>>(
+        &self,
+        names: &[N],
+        index: Option<usize>,
+    ) -> Result<Vec<Role>, Problem> {
+        let places = |asked: &String| {
+            let places = names.iter().enumerate().filter(|(_, name)| name.as_ref() == asked);
+            places.map(|(place, _)| place).collect::<Vec<usize>>()
+        };
+        // The second one would be clustered on.
+        if let Some(name) = self.id.iter().chain(&self.label).find(|name| places(name).len() > 1) {
+            return Err(Problem::DuplicateColumn { name: name.clone() });
         }
+        let there = || available_columns(names);
+        let id = match &self.id {
+            None => index,
+            Some(name) => Some(
+                places(name)
+                    .pop()
+                    .ok_or_else(|| Problem::NoColumn { name: name.clone(), there: there() })?,
+            ),
+        };
+        let label = self.label.as_ref().and_then(|name| places(name).pop());
+        let role = |(place, name): (usize, &N)| match Some(place) {
+            place if place == id => Role::Id,
+            place if place == label => Role::Label,
+            _ if !self.takes(name.as_ref()) => Role::LeftOut,
+            _ if is_unnamed(name.as_ref()) => Role::Unnamed,
+            _ => Role::Feature,
+        };
+        Ok(names.iter().enumerate().map(role).collect())
     }
 
     /// Returns whether a vector of this name holds the ids or classes.
@@ -158,5 +183,29 @@ impl ReadOptions {
     pub(super) fn dropped<N: AsRef<str>>(&self, columns: &[N]) -> Vec<String> {
         let is_there = |name: &&String| columns.iter().any(|column| column.as_ref() == *name);
         self.drop.iter().filter(is_there).cloned().collect()
+    }
+}
+
+/// Role of a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    Id,
+    Label,
+    Feature,
+    /// A column without a name, which may number the rows.
+    Unnamed,
+    LeftOut,
+}
+
+/// Lists the columns for a message about a wrong id column.
+fn available_columns(names: &[impl AsRef<str>]) -> String {
+    let named = listed(names.iter().filter(|name| !is_unnamed(name.as_ref())));
+    if names.first().is_some_and(|name| is_unnamed(name.as_ref())) {
+        format!(
+            "{named}, and a first one without a name: for that one, give --id only for the other files, as FILE=COLUMN; if \
+             the columns are samples, add --transposed FILE"
+        )
+    } else {
+        named
     }
 }

@@ -21,8 +21,7 @@ pub(crate) const XLSX: Reader = Reader {
         head.is_zip(false) && !is_other && (has_parts || head.ends(&["xlsx", "xlsm"]))
     },
     holds_one_table: false,
-    is_foreign: true,
-    decode: Decode::Bytes(read),
+    decode: Decode::Foreign(read),
 };
 
 /// Reads every visible sheet with cells, or the selected one; an only sheet is named after the file.
@@ -136,8 +135,7 @@ fn cell_text(value: &DataRef<'_>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ReadOptions;
-    use crate::testing::{options, read, refused};
+    use crate::testing::{gives, options, read, refused, shown, warnings};
     use std::io::Write;
 
     /// Returns a workbook of these sheets, each given as XML rows.
@@ -208,10 +206,7 @@ mod tests {
             ("o.xlsx#dna", "", Err("no member `dna`; there are: `rna`, `empty`, `protein`")),
             ("o.xlsx", "id=id max=1000", Err("takes more than 1000 bytes")),
         ] {
-            match (read(source, bytes.clone(), options), expected) {
-                (Err(message), Err(part)) => assert!(message.contains(part), "{message}"),
-                (found, expected) => assert_eq!(found.as_deref(), Ok(expected.unwrap())),
-            }
+            gives(read(source, bytes.clone(), options), expected);
         }
     }
 
@@ -220,13 +215,9 @@ mod tests {
         let [one, other] =
             ["\"id|\"a\n\"x|9\n\"y|2\n", "\"id|\"b\n\"x|9\n\"y|3\n"].map(|of| rows(1, of));
         let bytes = book(&[("a=b", &one), ("m", &other)]);
-        let options = ReadOptions {
-            id: Some("id".into()),
-            missing_values: vec!["a=b=9".into()],
-            ..ReadOptions::default()
-        };
+        let options = options("id=id missing=a=b=9");
         let tables = crate::read_bytes(bytes, &"o.xlsx".parse().unwrap(), &options).unwrap();
-        let shown: Vec<String> = tables.iter().map(crate::testing::shown).collect();
+        let shown: Vec<String> = tables.iter().map(shown).collect();
         assert_eq!(shown, ["a=b | x y | - | a | NaN; 2", "m | x y | - | b | 9; 3"]);
         assert!(options.occurred.has("a=b=9"));
     }
@@ -241,10 +232,7 @@ mod tests {
             assert_eq!(read("o.xlsx", bytes.clone(), "id=id").unwrap(), "o | x y | - | a | 1; 2");
             let named = read("o.xlsx#old", bytes.clone(), "id=id").unwrap();
             assert_eq!(named, "old | x y | - | b | 5; 6");
-            let (source, options) = ("o.xlsx".parse().unwrap(), options("id=id"));
-            let budget = Budget::of_file(bytes.len(), None);
-            let request = Request { source: &source, options: &options, budget: &budget };
-            let warnings = super::read(bytes, request).unwrap().warnings;
+            let warnings = warnings("o.xlsx", bytes, "id=id").unwrap();
             assert_eq!(warnings, ["sheet `old` is hidden and not read: 'o.xlsx#old' reads it"]);
         }
         let alone = book(&[("old\" state=\"hidden", &old)]);
@@ -254,16 +242,15 @@ mod tests {
     #[test]
     fn messages_on_titles_and_dates_name_the_sheet() {
         let titled = rows(1, "\"Table 2, of a paper\n\"id|\"a\n\"x|1\n\"y|2\n");
-        let message = read("o.xlsx", book(&[("s", &titled)]), "id=id").unwrap_err();
-        assert!(message.contains("sheet `s`: 1 line is above the table"), "{message}");
-        assert!(message.contains("--skip-lines 1"), "{message}");
+        let found = read("o.xlsx", book(&[("s", &titled)]), "id=id");
+        refused(found.clone(), "sheet `s`: 1 line is above the table");
+        refused(found, "--skip-lines 1");
         let found = read("o.xlsx", book(&[("s", &titled)]), "id=id skip=1").unwrap();
         assert_eq!(found, "o | x y | - | a | 1; 2");
         let dated = rows(1, "\"id|\"a\n\"x|d45537\n\"y|2\n");
-        let message = read("o.xlsx", book(&[("s", &dated), ("t", &dated)]), "id=id").unwrap_err();
-        let expected = "sheet `s`: row 2, column `a`: `2024-09-02` is not a number";
-        assert!(message.contains(expected), "{message}");
-        assert!(message.ends_with("FILE.xlsx#SHEET reads one sheet"), "{message}");
+        let found = read("o.xlsx", book(&[("s", &dated), ("t", &dated)]), "id=id");
+        refused(found.clone(), "sheet `s`: row 2, column `a`: `2024-09-02` is not a number");
+        refused(found, "FILE.xlsx#SHEET reads one sheet$");
     }
 
     #[test]

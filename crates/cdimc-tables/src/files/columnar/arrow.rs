@@ -4,6 +4,7 @@ use super::parquet_types::check_column_types;
 use crate::Table;
 use crate::error::{Flaw, Problem, ensure};
 use crate::files::format::Request;
+use crate::files::options::Role;
 use crate::files::{Budget, Decoded, is_unnamed, warning_of_unnamed};
 use crate::option_names::line_of_names;
 use arrow_array::cast::AsArray;
@@ -172,30 +173,26 @@ fn table(
     Request { source, options, budget }: Request<'_>,
 ) -> Result<Decoded, Problem> {
     let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
-    options.check_named(&names)?;
-    let position = |name: &str| names.iter().position(|column| *column == name);
     let pandas = pandas_index(schema);
-    let columns = pandas.iter().filter_map(Value::as_str);
-    let index: Vec<usize> = columns.filter_map(position).collect();
-    let id = match &options.id {
-        Some(id) => Some(position(id).ok_or_else(|| Problem::no_column(id, &names))?),
-        None => {
-            let is_id =
-                |field: &FieldRef| is_unnamed(field.name()) && !field.data_type().is_floating();
-            let first = schema.fields().first().is_some_and(is_id).then_some(0);
-            index.first().copied().or(first)
+    let place = |name: &str| names.iter().position(|column| *column == name);
+    let index: Vec<usize> = pandas.iter().filter_map(Value::as_str).filter_map(place).collect();
+    let is_id = |field: &FieldRef| is_unnamed(field.name()) && !field.data_type().is_floating();
+    let first = schema.fields().first().is_some_and(is_id).then_some(0);
+    let mut roles = options.roles(&names, index.first().copied().or(first))?;
+    for j in index {
+        if roles[j] == Role::Feature || roles[j] == Role::Unnamed {
+            roles[j] = Role::LeftOut;
         }
-    };
+    }
+    let with = |role: Role| (0..names.len()).filter(|&j| roles[j] == role).collect::<Vec<usize>>();
+    let [id, label] = [Role::Id, Role::Label].map(|role| with(role).pop());
+    let (kept, unnamed) = (with(Role::Feature), with(Role::Unnamed));
     let range = if id.is_none() { range(&pandas) } else { None };
-    let label = options.label.as_deref().and_then(position);
-    let (unnamed, named): (Vec<usize>, Vec<usize>) = (0..names.len())
-        .filter(|j| Some(*j) != id && Some(*j) != label && !index.contains(j))
-        .partition(|&j| is_unnamed(names[j]));
     // No program writes a column without a name: the name is damaged.
-    if let Some(j) = unnamed.iter().find(|&&j| names[j].is_empty()) {
+    let is_of_samples = |j: usize| matches!(roles[j], Role::Id | Role::Label);
+    if let Some(j) = (0..names.len()).find(|&j| names[j].is_empty() && !is_of_samples(j)) {
         return Err(Flaw(format!("column {} has no name", j + 1)).into());
     }
-    let kept: Vec<usize> = named.into_iter().filter(|&j| options.takes(names[j])).collect();
     for &j in &kept {
         let kind = schema.field(j).data_type();
         let stored = match kind {

@@ -28,8 +28,7 @@ pub(crate) const PARQUET: Reader = Reader {
     // A text may begin with these letters, but has no zero byte.
     sniff: |head| head.begins(&[b"PAR1"]) && head.has(&[0]),
     holds_one_table: true,
-    is_foreign: true,
-    decode: Decode::Bytes(read_parquet),
+    decode: Decode::Foreign(read_parquet),
 };
 
 /// Files and streams.
@@ -41,8 +40,7 @@ pub(crate) const ARROW: Reader = Reader {
         head.begins(&[b"\xff\xff\xff\xff"]) || (head.begins(&[b"ARROW1"]) && head.has(&[0]))
     },
     holds_one_table: true,
-    is_foreign: true,
-    decode: Decode::Bytes(read_arrow),
+    decode: Decode::Foreign(read_arrow),
 };
 
 #[cfg(test)]

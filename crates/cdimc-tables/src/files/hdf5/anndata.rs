@@ -6,7 +6,7 @@
 use crate::Table;
 use crate::error::{Flaw, Problem, ensure};
 use crate::files::format::Request;
-use crate::files::hdf5_file::{Group, Hdf5File, not_read, text, texts};
+use crate::files::hdf5_file::{AttrValue, Dataset, Group, Hdf5File, not_read};
 use cdimc_data::Matrix;
 use ndarray::Array2;
 
@@ -117,13 +117,14 @@ impl AnnData<'_> {
         let frame = obsm.map_or(Ok(None), |obsm| Hdf5File::group(&obsm, name))?;
         let Some(frame) = frame else { return Ok(None) };
         let attrs = frame.attrs()?;
-        if attrs.get("encoding-type").and_then(text).as_deref() != Some("dataframe") {
+        if attrs.get("encoding-type").and_then(AttrValue::as_str) != Some("dataframe") {
             return Ok(None);
         }
         let missing = || Flaw::from(format!("the order of columns of `{name}` is missing"));
-        let columns = attrs.get("column-order").and_then(texts).ok_or_else(missing)?;
+        let columns =
+            attrs.get("column-order").and_then(AttrValue::as_strings).ok_or_else(missing)?;
         let mut values = Vec::new();
-        for column in &columns {
+        for column in columns {
             let path = format!("{name}/{column}");
             if let Some(dataset) = Hdf5File::dataset(&frame, column)? {
                 values.extend(self.file.numbers(&dataset, &path)?);
@@ -140,61 +141,69 @@ impl AnnData<'_> {
         let by_column = Array2::from_shape_vec((columns.len(), n_rows), values)
             .map_err(|_| Flaw::from(format!("the columns of `{name}` have different lengths")))?;
         let values = by_column.reversed_axes().as_standard_layout().into_owned();
-        Ok(Some((values.into(), columns)))
+        Ok(Some((values.into(), columns.to_vec())))
     }
 
     /// Reads the column of a data frame that names its rows.
     fn index(self, frame: &Group, frame_name: &str) -> Result<Vec<String>, Flaw> {
         let attrs = frame.attrs()?;
-        let name = attrs.get("_index").and_then(text).unwrap_or_else(|| "_index".into());
+        let name = attrs.get("_index").and_then(AttrValue::as_str).unwrap_or("_index");
         let missing = || Flaw::from(format!("the index `{name}` of `{frame_name}` is missing"));
-        self.column(frame, &name)?.ok_or_else(missing)
+        self.column(frame, name)?.ok_or_else(missing)
     }
 
-    /// Reads a column of a data frame as text: strings, numbers, categories with codes, or values with a mask.
+    /// Reads a column of a data frame as text: strings, numbers, categories with codes, or values with a mask. No deeper
+    /// nesting is read, since links could form a circle.
     fn column(self, frame: &Group, name: &str) -> Result<Option<Vec<String>>, Flaw> {
-        // No deeper nesting is read, since links could form a circle.
-        let words = |group: &Group, part: &str| self.file.words_in(group, part);
-        let numbers = |group: &Group, part: &str| {
-            let dataset = group.dataset(part)?;
-            self.file.integers(&dataset)
-        };
-        // A negative code is a missing value.
-        let word_of = |code: i64, categories: &[String]| match usize::try_from(code) {
-            Err(_) => Ok(String::new()),
-            Ok(at) => categories.get(at).cloned().ok_or_else(|| {
-                Flaw::from(format!("column `{name}`: category {code} of {}", categories.len()))
-            }),
-        };
-        let decoded = |codes: Vec<i64>, categories: &[String]| {
-            codes.into_iter().map(|code| word_of(code, categories)).collect::<Result<_, _>>()
-        };
-        if Hdf5File::dataset(frame, name)?.is_some() {
+        if let Some(column) = Hdf5File::dataset(frame, name)? {
             // Version 0.7 stores the categories of all columns in one group.
             let of_all = Hdf5File::group(frame, "__categories")?;
-            let categories = of_all.map_or(Ok(None), |group| words(&group, name))?;
-            return match categories {
-                Some(categories) => decoded(numbers(frame, name)?, &categories).map(Some),
-                None => words(frame, name),
-            };
+            let categories = of_all.map_or(Ok(None), |group| self.file.words_in(&group, name))?;
+            return Ok(Some(match categories {
+                Some(categories) => self.decoded(&column, &categories, name)?,
+                None => self.file.words(&column)?,
+            }));
         }
         let Some(parts) = Hdf5File::group(frame, name)? else { return Ok(None) };
-        let masked = |group: &Group| -> Result<_, Flaw> {
-            let Some(values) = words(group, "values")? else { return Ok(None) };
-            let mask = numbers(group, "mask")?;
-            ensure!(mask.len() == values.len(), "column `{name}`: its mask has another length");
-            let shown = |(word, hidden)| if hidden == 0 { word } else { String::new() };
-            Ok(Some(values.into_iter().zip(mask).map(shown).collect::<Vec<_>>()))
-        };
-        if let Some(values) = masked(&parts)? {
+        if let Some(values) = self.masked(&parts, name)? {
             return Ok(Some(values));
         }
-        let categories = match (words(&parts, "categories")?, parts.group("categories")) {
-            (Some(categories), _) => categories,
-            (None, Ok(group)) => masked(&group)?.ok_or_else(|| not_read(name, "group"))?,
-            _ => return Err(not_read(name, "group")),
+        let categories = match self.file.words_in(&parts, "categories")? {
+            Some(categories) => categories,
+            None => {
+                let group = Hdf5File::group(&parts, "categories")?;
+                let categories = group.map_or(Ok(None), |group| self.masked(&group, name))?;
+                categories.ok_or_else(|| not_read(name, "group"))?
+            }
         };
-        decoded(numbers(&parts, "codes")?, &categories).map(Some)
+        self.decoded(&parts.dataset("codes")?, &categories, name).map(Some)
+    }
+
+    /// Reads the values of a group with a mask as text, empty where they are hidden, or `None` for another group.
+    fn masked(self, group: &Group, name: &str) -> Result<Option<Vec<String>>, Flaw> {
+        let Some(values) = self.file.words_in(group, "values")? else { return Ok(None) };
+        let mask = self.file.integers(&group.dataset("mask")?)?;
+        ensure!(mask.len() == values.len(), "column `{name}`: its mask has another length");
+        let shown = |(word, hidden)| if hidden == 0 { word } else { String::new() };
+        Ok(Some(values.into_iter().zip(mask).map(shown).collect()))
+    }
+
+    /// Returns the category of each code; a negative code is a missing value.
+    fn decoded(
+        self,
+        codes: &Dataset,
+        categories: &[String],
+        name: &str,
+    ) -> Result<Vec<String>, Flaw> {
+        let n = categories.len();
+        let word = |code: i64| match usize::try_from(code) {
+            Err(_) => Ok(String::new()),
+            Ok(place) => categories
+                .get(place)
+                .cloned()
+                .ok_or_else(|| Flaw(format!("column `{name}`: category {code} of {n}"))),
+        };
+        self.file.integers(codes)?.into_iter().map(word).collect()
     }
 }
 

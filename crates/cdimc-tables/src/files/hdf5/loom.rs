@@ -28,12 +28,8 @@ pub(super) fn read(
         None => (Hdf5File::dataset(root, "matrix")?, source.stem()),
         Some(layer) => {
             let layers = Hdf5File::group(root, "layers")?;
-            let found = layers.as_ref().map(|layers| Hdf5File::dataset(layers, layer));
-            let found = found.transpose()?.flatten();
-            if let (None, Some(layers)) = (&found, &layers) {
-                return Err(Problem::no_member(layer, &Hdf5File::names(layers)?));
-            }
-            (found, layer.clone())
+            source.check_member(&layers.as_ref().map_or(Ok(Vec::new()), Hdf5File::names)?)?;
+            (layers.map_or(Ok(None), |layers| Hdf5File::dataset(&layers, layer))?, layer.clone())
         }
     };
     let dataset = dataset.ok_or_else(|| Problem::NoMatrix { there: "none".into() })?;

@@ -4,7 +4,7 @@
 use crate::Table;
 use crate::error::{Flaw, Problem};
 use crate::files::format::{Decode, Reader, Request};
-use crate::files::hdf5_file::{Group, Hdf5File, is_hdf5};
+use crate::files::hdf5_file::{Group, Hdf5File, is_hdf5_bytes};
 use crate::files::matlab::{self, MatFile};
 use crate::files::tenx::Names;
 use crate::files::{Decoded, views};
@@ -17,10 +17,10 @@ pub(crate) const HDF5: Reader = Reader {
     name: "HDF5 file",
     known_as: "HDF5 (AnnData, MuData, Loom, 10x Genomics)",
     endings: &["h5", "h5ad", "h5mu", "hdf5", "loom"],
-    sniff: |head| is_hdf5(head.bytes),
+    // MATLAB 7.3 and `MuData` write a block of 512 bytes before it.
+    sniff: |head| is_hdf5_bytes(head.bytes),
     holds_one_table: false,
-    is_foreign: true,
-    decode: Decode::Bytes(read),
+    decode: Decode::Foreign(read),
 };
 
 /// Reads every matrix of the file's convention, or the selected member.
@@ -86,9 +86,7 @@ fn plain(
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::files::{Budget, ReadOptions, ViewSource};
-    use crate::testing::{read as read_as, refused, tables};
+    use crate::testing::{read, refused, tables, warnings};
     use hdf5_pure::{AttrValue, FileBuilder};
 
     /// Returns a file with a sparse matrix of MATLAB of this name.
@@ -107,7 +105,7 @@ mod tests {
     fn variables_of_matlab_may_have_names_of_anndata() {
         for name in ["X", "mod", "obs"] {
             let bytes = sparse(name).finish().unwrap();
-            assert_eq!(read_as("a.mat", bytes, "").unwrap(), "a | - | - | 0/1/2 | 0 0 8; 7 0 9");
+            assert_eq!(read("a.mat", bytes, "").unwrap(), "a | - | - | 0/1/2 | 0 0 8; 7 0 9");
         }
     }
 
@@ -124,10 +122,10 @@ mod tests {
             }
             let mut bytes = file.finish().unwrap();
             let expected = "X | J\u{e4}ger Weber | - | 0/1 | 1 2; 3 4";
-            assert_eq!(read_as("a.h5", bytes.clone(), "").unwrap(), expected);
+            assert_eq!(read("a.h5", bytes.clone(), "").unwrap(), expected);
             let at = bytes.windows(3).position(|part| part == *b"J\xc3\xa4").unwrap();
             bytes[at + 1..at + 3].copy_from_slice(b"\xe4e");
-            refused(read_as("a.h5", bytes, ""), "text that is not UTF-8");
+            refused(read("a.h5", bytes, ""), "text that is not UTF-8");
         }
     }
 
@@ -136,15 +134,9 @@ mod tests {
         let mut file = sparse("X");
         let classes = file.create_dataset("y");
         classes.with_f64_data(&[1., 2., 2.]).with_shape(&[1, 3]);
-        let bytes = file.finish().unwrap();
-        let source = ViewSource { name: None, path: "a.mat".into(), member: None };
-        let (options, budget) = (ReadOptions::default(), Budget::of_file(0, None));
-        let found = read(bytes, Request { source: &source, options: &options, budget: &budget });
-        let [warning] = <[String; 1]>::try_from(found.unwrap().warnings).unwrap();
-        assert!(
-            warning.starts_with("`y` has 3 entries, as the matrices have columns"),
-            "{warning}"
-        );
+        let warnings = warnings("a.mat", file.finish().unwrap(), "").unwrap();
+        let expected = "`y` has 3 entries, as the matrices have columns: if those are the samples, add --transposed FILE";
+        assert_eq!(warnings, [expected]);
     }
 
     #[test]
@@ -155,13 +147,10 @@ mod tests {
         file.add_group(settings.finish());
         let bytes = file.finish().unwrap();
         for source in ["s.mat", "a.mat#s"] {
-            assert_eq!(
-                read_as(source, bytes.clone(), "").unwrap(),
-                "s | - | - | 0/1/2 | 0 0 8; 7 0 9"
-            );
-            let table = tables(source, bytes.clone(), "").unwrap().remove(0);
-            assert!(table.values.sparse().is_some());
+            let found = read(source, bytes.clone(), "").unwrap();
+            assert_eq!(found, "s | - | - | 0/1/2 | 0 0 8; 7 0 9");
+            assert!(tables(source, bytes.clone(), "").unwrap()[0].values.sparse().is_some());
         }
-        refused(read_as("a.mat#t", bytes, ""), "t is a struct: a numeric matrix is needed");
+        refused(read("a.mat#t", bytes, ""), "t is a struct: a numeric matrix is needed");
     }
 }

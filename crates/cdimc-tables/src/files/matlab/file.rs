@@ -5,7 +5,7 @@
 use super::{MatValue, parse, version73};
 use crate::error::Flaw;
 use crate::files::Budget;
-use crate::files::hdf5_file::{Hdf5File, is_hdf5};
+use crate::files::hdf5_file::{Hdf5File, is_hdf5_bytes};
 use cdimc_data::{Matrix, Sparse};
 use ndarray::{ArrayView2, ShapeBuilder};
 
@@ -18,7 +18,7 @@ pub(crate) struct MatFile(pub(super) Vec<(String, MatValue)>);
 impl MatFile {
     /// Reads a file of level 5 or version 7.3 from its bytes.
     pub(crate) fn parse(bytes: &[u8], budget: Budget) -> Result<Self, Flaw> {
-        if is_hdf5(bytes) {
+        if is_hdf5_bytes(bytes) {
             return Self::of_hdf5(&Hdf5File::open(bytes.to_vec(), budget)?);
         }
         Ok(Self(parse::variables(bytes, &budget)?))
@@ -42,18 +42,25 @@ impl MatFile {
         })
     }
 
+    /// Returns the cells of the cell array `name`; another variable counts as one cell.
+    pub(super) fn cells(&self, name: &str) -> Result<&[MatValue], Flaw> {
+        Ok(match self.variable(name)? {
+            MatValue::Cells(cells) => cells,
+            value => std::slice::from_ref(value),
+        })
+    }
+
     /// Returns the numeric matrices of the cell array `name`; a plain matrix counts as one cell.
     pub(crate) fn matrices(&self, name: &str) -> Result<Vec<Matrix>, Flaw> {
-        let matrix = |value: &MatValue, cell| match value {
-            MatValue::Sparse(matrix) => Ok(matrix.clone()),
-            _ => Ok(self.view(name, cell)?.as_standard_layout().into_owned().into()),
-        };
-        match self.variable(name)? {
-            MatValue::Cells(cells) => {
-                cells.iter().enumerate().map(|(i, cell)| matrix(cell, Some(i))).collect()
+        let is_array = matches!(self.variable(name)?, MatValue::Cells(_));
+        let matrix = |(i, cell): (usize, &MatValue)| -> Result<Matrix, Flaw> {
+            if let MatValue::Sparse(matrix) = cell {
+                return Ok(matrix.clone());
             }
-            value => Ok(vec![matrix(value, None)?]),
-        }
+            let values = self.view(name, is_array.then_some(i))?;
+            Ok(values.as_standard_layout().into_owned().into())
+        };
+        self.cells(name)?.iter().enumerate().map(matrix).collect()
     }
 
     /// Returns a numeric matrix, or the one in a cell (0-based) of a cell array, in MATLAB's layout.
@@ -63,12 +70,12 @@ impl MatFile {
         cell: Option<usize>,
     ) -> Result<ArrayView2<'_, f64>, Flaw> {
         match (self.variable(name)?, cell) {
-            (value, None) => value.view().map_err(|r| Flaw(format!("{name}{r}"))),
+            (value, None) => value.view().map_err(|reason| Flaw(format!("{name}{reason}"))),
             (MatValue::Cells(cells), Some(index)) => cells
                 .get(index)
                 .ok_or_else(|| Flaw(format!("{name} has {} cells, no cell {index}", cells.len())))?
                 .view()
-                .map_err(|r| Flaw(format!("cell {index} of {name}{r}"))),
+                .map_err(|reason| Flaw(format!("cell {index} of {name}{reason}"))),
             _ => Err(Flaw(format!("{name} is not a cell array"))),
         }
     }

@@ -51,7 +51,6 @@ pub(crate) const MAT: Reader = Reader {
     endings: &["mat"],
     sniff: |head| head.begins(&[b"MATLAB 5.0 MAT-file"]) || head.ends(&["mat"]),
     holds_one_table: false,
-    is_foreign: false,
     decode: Decode::Bytes(|bytes, request| {
         read(&MatFile::parse(&bytes, request.budget.clone())?, request)
     }),
@@ -71,10 +70,12 @@ pub(super) fn read(file: &MatFile, request: Request<'_>) -> Result<Decoded, Prob
         let cells = match file.matrices(name) {
             Ok(cells) => cells,
             // Skipping an unread matrix would lose a view; text and structs are not views.
-            Err(error) if source.member.is_some() || has_unread(file, name) => {
-                return Err(damaged(error));
+            Err(error) => {
+                let is_unread = |value: &MatValue| matches!(value, MatValue::UnreadMatrix(_));
+                let has_unread = file.cells(name).is_ok_and(|cells| cells.iter().any(is_unread));
+                let is_view = source.member.is_some() || has_unread;
+                return if is_view { Err(damaged(error)) } else { Ok(Vec::new()) };
             }
-            Err(_) => return Ok(Vec::new()),
         };
         let several = cells.len() > 1;
         // A row or column of numbers is not a view.
@@ -103,16 +104,6 @@ fn samples_in_columns(tables: &[Table], lengths: &[(String, usize)]) -> Option<S
     Some(format!(
         "`{name}` has {n} entries, as the matrices have columns: if those are the samples, add --transposed FILE"
     ))
-}
-
-/// Returns whether the variable is or contains a matrix of an unsupported kind.
-fn has_unread(file: &MatFile, name: &str) -> bool {
-    let unread = |value: &MatValue| matches!(value, MatValue::UnreadMatrix(_));
-    match file.variable(name) {
-        Ok(MatValue::Cells(cells)) => cells.iter().any(unread),
-        Ok(value) => unread(value),
-        Err(_) => false,
-    }
 }
 
 /// Returns a vector of numbers or a cell array of text as words.

@@ -2,7 +2,7 @@
 
 use super::{FIRST_INEXACT, MAX_DEPTH, MatValue};
 use crate::error::{Flaw, ensure};
-use crate::files::hdf5_file::{DType, Dataset, Group, Hdf5File, Object, text};
+use crate::files::hdf5_file::{AttrValue, DType, Dataset, Group, Hdf5File, Object};
 
 /// Entries of MATLAB that are not variables.
 const NOT_VARIABLES: [&str; 2] = ["#refs#", "#subsystem#"];
@@ -55,10 +55,9 @@ fn of_dataset(
     depth: usize,
 ) -> Result<MatValue, Flaw> {
     let attrs = dataset.attrs()?;
-    let class = attrs.get("MATLAB_class").and_then(text);
     // An empty array stores its extents in place of values.
     let is_empty = attrs.contains_key("MATLAB_empty");
-    match class.as_deref() {
+    match attrs.get("MATLAB_class").and_then(AttrValue::as_str) {
         Some("cell") if is_empty => Ok(MatValue::Cells(Vec::new())),
         Some("cell") => cells(file, dataset, name, depth),
         Some("char") if is_empty => Ok(MatValue::Text(String::new())),

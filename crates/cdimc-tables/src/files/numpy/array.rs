@@ -1,6 +1,6 @@
 //! Reads one NumPy array: its header, checked against its bytes, and its values.
 
-use crate::error::{Problem, ensure};
+use crate::error::{Flaw, Problem, ensure};
 use crate::files::Budget;
 use ndarray::{Array2, ShapeBuilder};
 use npyz::{DType, NpyFile, Order, TypeChar};
@@ -8,15 +8,9 @@ use npyz::{DType, NpyFile, Order, TypeChar};
 /// Largest depth of brackets in a header; a matrix has two, records of arrays four.
 const MAX_BRACKET_DEPTH: usize = 4;
 
-pub(super) enum Content {
-    Matrix(Array2<f64>),
-    /// A vector of names or whole numbers, as text.
-    Names(Vec<String>),
-}
-
 /// Reads the header of an array. Headers with deeper brackets are an error, since each level multiplies the time of the
 /// header's parser.
-pub(super) fn opened(bytes: &[u8]) -> Result<NpyFile<&[u8]>, Problem> {
+pub(super) fn opened(bytes: &[u8]) -> Result<NpyFile<&[u8]>, Flaw> {
     let (mut depth, mut deepest) = (0_usize, 0);
     for byte in bytes.iter().take(header_length(bytes)).skip(10) {
         match byte {
@@ -26,42 +20,34 @@ pub(super) fn opened(bytes: &[u8]) -> Result<NpyFile<&[u8]>, Problem> {
         }
         deepest = deepest.max(depth);
     }
-    let is_flat = deepest <= MAX_BRACKET_DEPTH;
-    ensure!(is_flat, else damaged("NumPy array", &format!("brackets {deepest} deep in its header")));
-    NpyFile::new(bytes).map_err(|e| damaged("NumPy array", &e))
+    ensure!(deepest <= MAX_BRACKET_DEPTH, "brackets {deepest} deep in its header");
+    Ok(NpyFile::new(bytes)?)
 }
 
-/// Returns the content of an array. With `is_vector`, a matrix counts as a vector, as MATLAB writes them.
-pub(super) fn content(
-    name: &str,
-    bytes: &[u8],
-    budget: &Budget,
-    is_vector: bool,
-) -> Result<Content, Problem> {
+/// Returns the values of a vector as text. A matrix counts as a vector, as MATLAB writes them.
+pub(super) fn vector(name: &str, bytes: &[u8], budget: &Budget) -> Result<Vec<String>, Problem> {
     let (file, shape) = checked(name, bytes, budget)?;
+    let (name_of, dimensions) = (name.to_owned(), shape.len());
+    ensure!(matches!(dimensions, 1 | 2), else Problem::NotAMatrix { name: name_of, dimensions });
     let DType::Plain(element) = file.dtype() else { unreachable!("the element was checked") };
-    let order = file.order();
-    let kind = element.to_string();
-    let (type_char, size) = (element.type_char(), element.size_field());
-    let (name_of, dimensions) = (|| name.to_owned(), shape.len());
-    ensure!(matches!(dimensions, 1 | 2), else Problem::NotAMatrix { name: name_of(), dimensions });
-    let is_vector = is_vector || shape.len() == 1;
-    if matches!(type_char, TypeChar::UnicodeStr | TypeChar::ByteStr) {
-        ensure!(is_vector, else Problem::ElementType { name: name_of(), kind });
-        return Ok(Content::Names(values(file)?));
-    }
-    // 64-bit integers keep all digits as ids, and are rounded as features.
-    let numbers = match (type_char, size) {
-        (TypeChar::Int, 8) if is_vector => return Ok(words(&values::<i64>(file)?)),
-        (TypeChar::Uint, 8) if is_vector => return Ok(words(&values::<u64>(file)?)),
-        _ => numbers(file, name)?,
+    // 64-bit integers keep all digits.
+    Ok(match (element.type_char(), element.size_field()) {
+        (TypeChar::UnicodeStr | TypeChar::ByteStr, _) => values(file)?,
+        (TypeChar::Int, 8) => words(&values::<i64>(file)?),
+        (TypeChar::Uint, 8) => words(&values::<u64>(file)?),
+        _ => words(&numbers(file, name)?),
+    })
+}
+
+/// Returns a matrix of numbers; 64-bit integers are rounded.
+pub(super) fn matrix(name: &str, bytes: &[u8], budget: &Budget) -> Result<Array2<f64>, Problem> {
+    let (file, shape) = checked(name, bytes, budget)?;
+    let [n_rows, n_columns] = shape[..] else {
+        return Err(Problem::NotAMatrix { name: name.to_owned(), dimensions: shape.len() });
     };
-    let shape = match shape[..] {
-        [n_rows, n_columns] if !is_vector => (n_rows, n_columns).set_f(order == Order::Fortran),
-        _ => return Ok(words(&numbers)),
-    };
-    let matrix = Array2::from_shape_vec(shape, numbers).map_err(|e| damaged("NumPy array", &e))?;
-    Ok(Content::Matrix(matrix.as_standard_layout().into_owned()))
+    let shape = (n_rows, n_columns).set_f(file.order() == Order::Fortran);
+    let matrix = Array2::from_shape_vec(shape, numbers(file, name)?).map_err(Flaw::from)?;
+    Ok(matrix.as_standard_layout().into_owned())
 }
 
 /// Reads the header of an array and its shape, which fits the file's length and the budget.
@@ -93,7 +79,7 @@ pub(super) fn checked<'a>(
             // Accepting it would lose rows or a second array.
             let than = if claimed.is_some_and(|n| n < n_bytes) { "less" } else { "more" };
             let reason = format!("it claims shape {shape:?}, {than} than its {n_bytes} bytes hold");
-            return Err(damaged("NumPy array", &reason));
+            return Err(Flaw(reason).into());
         }
     }
     budget.values(&shape)?;
@@ -104,7 +90,7 @@ pub(super) fn checked<'a>(
 pub(super) fn numbers(file: NpyFile<&[u8]>, name: &str) -> Result<Vec<f64>, Problem> {
     let DType::Plain(element) = file.dtype() else { unreachable!("the element was checked") };
     match (element.type_char(), element.size_field()) {
-        (TypeChar::Float, 8) => values(file),
+        (TypeChar::Float, 8) => Ok(values(file)?),
         (TypeChar::Float, 4) => widened::<f32>(file),
         (TypeChar::Int, 1) => widened::<i8>(file),
         (TypeChar::Int, 2) => widened::<i16>(file),
@@ -128,18 +114,14 @@ fn header_length(bytes: &[u8]) -> usize {
     }
 }
 
-fn words<T: ToString>(values: &[T]) -> Content {
-    Content::Names(values.iter().map(ToString::to_string).collect())
+fn words<T: ToString>(values: &[T]) -> Vec<String> {
+    values.iter().map(ToString::to_string).collect()
 }
 
-pub(super) fn values<T: npyz::Deserialize>(file: NpyFile<&[u8]>) -> Result<Vec<T>, Problem> {
-    file.into_vec().map_err(|e| damaged("NumPy array", &e))
+pub(super) fn values<T: npyz::Deserialize>(file: NpyFile<&[u8]>) -> Result<Vec<T>, Flaw> {
+    Ok(file.into_vec()?)
 }
 
 fn widened<T: npyz::Deserialize + Into<f64>>(file: NpyFile<&[u8]>) -> Result<Vec<f64>, Problem> {
     Ok(values::<T>(file)?.into_iter().map(Into::into).collect())
-}
-
-pub(super) fn damaged(format: &'static str, reason: &impl ToString) -> Problem {
-    Problem::Damaged { format, reason: reason.to_string() }
 }

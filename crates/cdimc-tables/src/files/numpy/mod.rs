@@ -5,13 +5,15 @@
 
 mod array;
 
-use self::array::{Content, checked, content, damaged, numbers, opened, values};
+use self::array::{checked, matrix, numbers, opened, values, vector};
 use crate::Table;
-use crate::error::{Problem, ensure};
+use crate::error::{Flaw, Problem, ensure};
 use crate::files::format::{Decode, Reader, Request};
 use crate::files::sparse::{Compressed, places};
 use crate::files::{Budget, Decoded, ViewSource, views};
 use cdimc_data::Sparse;
+use std::collections::HashSet;
+use std::fmt::Display;
 use std::io::{Cursor, Read};
 
 type Archive<'a> = npyz::npz::NpzArchive<Cursor<&'a [u8]>>;
@@ -22,7 +24,6 @@ pub(crate) const NPY: Reader = Reader {
     endings: &["npy"],
     sniff: |head| head.begins(&[b"\x93NUMPY"]),
     holds_one_table: true,
-    is_foreign: false,
     decode: Decode::Bytes(|bytes, request| read_npy(&bytes, request)),
 };
 
@@ -32,17 +33,13 @@ pub(crate) const NPZ: Reader = Reader {
     endings: &["npz"],
     sniff: |head| head.is_zip(true) || (head.is_zip(false) && head.ends(&["npz"])),
     holds_one_table: false,
-    is_foreign: false,
     decode: Decode::Bytes(|bytes, request| read_npz(&bytes, request)),
 };
 
 /// Reads one matrix, with the ids of `NAME.ids.txt` beside `NAME.npy` if there is one.
 fn read_npy(bytes: &[u8], request: Request<'_>) -> Result<Decoded, Problem> {
     let name = request.source.stem();
-    let values = match content(&name, bytes, request.budget, false)? {
-        Content::Matrix(values) => values,
-        Content::Names(_) => return Err(Problem::NotAMatrix { name, dimensions: 1 }),
-    };
+    let values = matrix(&name, bytes, request.budget)?;
     let ids = ids_beside(request.source, &name)?;
     Ok(vec![Table { ids, ..Table::new(&name, values) }].into())
 }
@@ -54,7 +51,7 @@ fn ids_beside(source: &ViewSource, name: &str) -> Result<Option<Vec<String>>, Pr
     if beside.symlink_metadata().is_err() {
         return Ok(None);
     }
-    let flaw = |reason: &dyn std::fmt::Display| {
+    let flaw = |reason: &dyn Display| {
         Problem::Message(format!("its ids in {}: {reason}", beside.display()))
     };
     ensure!(!beside.exists() || beside.is_file(), else flaw(&"is not a plain file"));
@@ -70,8 +67,7 @@ const SPARSE: [&str; 5] = ["data", "format", "indices", "indptr", "shape"];
 /// Reads every matrix of an archive, or the selected member; `--id` and `--label` name vectors in it.
 fn read_npz(bytes: &[u8], request: Request<'_>) -> Result<Decoded, Problem> {
     let Request { source, options, budget } = request;
-    let archive = npyz::npz::NpzArchive::new(Cursor::new(bytes));
-    let mut archive = archive.map_err(|e| damaged("NumPy archive", &e))?;
+    let mut archive = npyz::npz::NpzArchive::new(Cursor::new(bytes)).map_err(Flaw::from)?;
     check_names(&mut archive, bytes)?;
     let mut names: Vec<String> = archive.array_names().map(str::to_owned).collect();
     names.sort();
@@ -85,10 +81,7 @@ fn read_npz(bytes: &[u8], request: Request<'_>) -> Result<Decoded, Problem> {
         if !names.iter().any(|there| there == name) {
             return Ok(None);
         }
-        match content(name, &member(&mut archive, name, budget)?, budget, true)? {
-            Content::Names(vector) => Ok(Some(vector)),
-            Content::Matrix(_) => Ok(None),
-        }
+        vector(name, &member(&mut archive, name, budget)?, budget).map(Some)
     })?;
     let tables = views(request, &names, vectors, |name| {
         let bytes = member(&mut archive, name, budget)?;
@@ -97,10 +90,7 @@ fn read_npz(bytes: &[u8], request: Request<'_>) -> Result<Decoded, Problem> {
         if source.member.is_none() && !is_matrix {
             return Ok(Vec::new());
         }
-        Ok(match content(name, &bytes, budget, false)? {
-            Content::Matrix(values) => vec![(name.to_owned(), values.into())],
-            Content::Names(_) => Vec::new(),
-        })
+        Ok(vec![(name.to_owned(), matrix(name, &bytes, budget)?.into())])
     });
     let has = |part: &&str| names.iter().any(|name| name == part);
     if tables.is_err() && ["format", "data", "shape"].iter().all(has) {
@@ -120,58 +110,53 @@ fn sparse(archive: &mut Archive<'_>, name: &str, budget: &Budget) -> Result<Spar
             "a sparse matrix of format `{format}`, while `csr` and `csc` are read: save it with \
              scipy.sparse.save_npz(FILE, X.tocsr())"
         );
-        return Err(damaged("NumPy archive", &reason));
+        return Err(Flaw(reason).into());
     }
-    let mut vector = |part: &str| -> Result<Vec<f64>, Problem> {
+    let mut part = |part: &str| -> Result<Vec<f64>, Problem> {
         let bytes = member(archive, part, budget)?;
         numbers(checked(part, &bytes, budget)?.0, part)
     };
-    let shape = <[usize; 2]>::try_from(places(vector("shape")?))
+    let shape = <[usize; 2]>::try_from(places(part("shape")?))
         .map_err(|shape| Problem::NotAMatrix { name: name.to_owned(), dimensions: shape.len() })?;
-    let (starts, places) = (places(vector("indptr")?), places(vector("indices")?));
-    let (by_column, entries) = (format == "csc", vector("data")?);
+    let (starts, places) = (places(part("indptr")?), places(part("indices")?));
+    let (by_column, entries) = (format == "csc", part("data")?);
     let parts = Compressed { shape, by_column, starts, places, entries };
     Ok(parts.read(name, budget)?)
 }
 
 /// Checks that member names are unique and agree with the directory, and that the directory ends with the last of them.
-fn check_names(archive: &mut Archive<'_>, bytes: &[u8]) -> Result<(), Problem> {
-    let flaw = |reason: String| damaged("NumPy archive", &reason);
+fn check_names(archive: &mut Archive<'_>, bytes: &[u8]) -> Result<(), Flaw> {
+    let from = |at: u64| bytes.get(usize::try_from(at).ok()?..);
+    let length = |header: &[u8], at: usize| {
+        let two = header.get(at..).and_then(<[u8]>::first_chunk);
+        two.map_or(0, |two| usize::from(u16::from_le_bytes(*two)))
+    };
     let zip = archive.zip_archive();
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = HashSet::new();
     let n_members = zip.len();
     for index in 0..n_members {
-        let entry = zip.by_index_raw(index).map_err(|e| flaw(e.to_string()))?;
+        let entry = zip.by_index_raw(index)?;
         let name = entry.name_raw();
         let shown = String::from_utf8_lossy(name);
         // The header of a member has the length of the name at byte 26 and the name at byte 30.
-        let here = usize::try_from(entry.header_start()).ok().and_then(|at| bytes.get(at..));
-        let length = here.and_then(|here| here.get(26..28));
-        let length = length.map_or(0, |two| usize::from(u16::from_le_bytes([two[0], two[1]])));
-        let is_same = here.and_then(|here| here.get(30..30 + length)) == Some(name);
-        ensure!(is_same, else flaw(format!("member `{shown}` has another name in its own header")));
-        let is_new = seen.insert(name.to_vec());
-        ensure!(is_new, else flaw(format!("two members are named `{shown}`")));
-        // The directory's entry has the lengths of name, extra field and comment at byte 28, and these fields at byte
-        // 46.
-        let entry = usize::try_from(entry.central_header_start()).ok();
-        let entry = entry.and_then(|at| bytes.get(at..)).unwrap_or_default();
-        let lengths = entry.get(28..34).unwrap_or_default().chunks_exact(2);
-        let length: usize =
-            lengths.map(|two| usize::from(u16::from_le_bytes([two[0], two[1]]))).sum();
-        let goes_on = entry.get(46 + length..).is_some_and(|rest| rest.starts_with(b"PK\x01\x02"));
+        let here = from(entry.header_start()).unwrap_or_default();
+        let is_same = here.get(30..30 + length(here, 26)) == Some(name);
+        ensure!(is_same, "member `{shown}` has another name in its own header");
+        ensure!(seen.insert(name.to_vec()), "two members are named `{shown}`");
+        // The directory's entry has the lengths of name, extra field and comment at bytes 28, 30 and 32, and these
+        // fields at byte 46.
+        let entry = from(entry.central_header_start()).unwrap_or_default();
+        let end = 46 + [28, 30, 32].map(|at| length(entry, at)).iter().sum::<usize>();
+        let goes_on = entry.get(end..).is_some_and(|rest| rest.starts_with(b"PK\x01\x02"));
         let is_end = index + 1 < n_members || !goes_on;
-        let more = || format!("its directory has more than the {n_members} members it counts");
-        ensure!(is_end, else flaw(more()));
+        ensure!(is_end, "its directory has more than the {n_members} members it counts");
     }
     Ok(())
 }
 
 /// Returns all bytes of an array in an archive, so that its checksum is compared.
-fn member(archive: &mut Archive<'_>, name: &str, budget: &Budget) -> Result<Vec<u8>, Problem> {
-    let flaw = |reason: &dyn std::fmt::Display| {
-        damaged("NumPy archive", &format!("member `{name}`: {reason}"))
-    };
+fn member(archive: &mut Archive<'_>, name: &str, budget: &Budget) -> Result<Vec<u8>, Flaw> {
+    let flaw = |reason: &dyn Display| Flaw::from(format!("member `{name}`: {reason}"));
     let file_name = npyz::npz::file_name_from_array_name(name);
     let entry = archive.zip_archive().by_name(&file_name).map_err(|e| flaw(&e))?;
     let promised = entry.size();
@@ -188,7 +173,7 @@ fn member(archive: &mut Archive<'_>, name: &str, budget: &Budget) -> Result<Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{read, refused, tables};
+    use crate::testing::{gives, read, refused, tables};
     use npyz::{DType, Order, WriterBuilder, zip::write::FileOptions};
 
     fn npy(values: &[f64], shape: &[u64], order: Order) -> Vec<u8> {
@@ -287,10 +272,7 @@ mod tests {
             (two, "rna=o.npz", "", Err("holds several views (`a`, `b`)")),
             (two, "rna=o.npz#b", "", Ok("rna | - | - | 0/1 | 0 1; 2 3")),
         ] {
-            match (read_archive(arrays, source, short), expected) {
-                (Err(message), Err(part)) => assert!(message.contains(part), "{message}"),
-                (found, expected) => assert_eq!(found.as_deref(), Ok(expected.unwrap())),
-            }
+            gives(read_archive(arrays, source, short), expected);
         }
     }
 

@@ -1,8 +1,7 @@
 //! Tests of feature-barcode matrices, as folders and as HDF5.
 
-use crate::testing::{refused, shown};
+use crate::testing::{gzip, refused, shown};
 use crate::{ReadOptions, ViewSource, read_views};
-use std::io::Write;
 use std::path::Path;
 use tempfile::TempDir;
 
@@ -13,20 +12,25 @@ const BARCODES: &str = "AAAC-1\nAAAG-1\nAAAT-1\nAACA-1\n";
 const FEATURES: &str =
     "E1\tTP53\tGene Expression\nE2\tTP53\tGene Expression\nCD3\tCD3\tAntibody Capture\n";
 
-/// Returns a folder of these files; those named `.gz` are compressed.
-fn folder(files: &[(&str, &str)]) -> TempDir {
+/// Names of the three files.
+const FILES: [&str; 3] = ["matrix.mtx", "barcodes.tsv", "features.tsv"];
+
+/// Returns a folder of these files, except empty ones; those named `.gz` are compressed.
+fn folder<N: AsRef<str>>(names: &[N; 3], texts: [&str; 3]) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
-    for (name, text) in files {
-        let path = folder.path().join(name);
-        if path.extension().is_some_and(|extension| extension == "gz") {
-            let file = std::fs::File::create(path).unwrap();
-            let mut file = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
-            file.write_all(text.as_bytes()).unwrap();
-        } else {
-            std::fs::write(path, text).unwrap();
-        }
+    for (name, text) in names.iter().zip(texts).filter(|(_, text)| !text.is_empty()) {
+        let path = folder.path().join(name.as_ref());
+        let is_packed = path.extension().is_some_and(|extension| extension == "gz");
+        std::fs::write(path, if is_packed { gzip(text) } else { text.into() }).unwrap();
     }
     folder
+}
+
+/// Returns the three files, compressed.
+fn packed() -> ([String; 3], TempDir) {
+    let names = FILES.map(|name| format!("{name}.gz"));
+    let folder = folder(&names, [MATRIX, BARCODES, FEATURES]);
+    (names, folder)
 }
 
 fn read(path: &Path, member: Option<&str>) -> Result<String, String> {
@@ -42,8 +46,7 @@ const OF_GENES: &str =
 
 #[test]
 fn every_type_of_features_is_a_view_of_cells_that_stays_sparse() {
-    let files = ["matrix.mtx.gz", "barcodes.tsv.gz", "features.tsv.gz"];
-    let packed = folder(&[(files[0], MATRIX), (files[1], BARCODES), (files[2], FEATURES)]);
+    let (files, packed) = packed();
     let source = ViewSource { name: None, path: packed.path().into(), member: None };
     assert_eq!(source.files(), files.map(|file| packed.path().join(file)));
     // Ids replace names that occur twice.
@@ -63,12 +66,12 @@ fn every_type_of_features_is_a_view_of_cells_that_stays_sparse() {
 #[test]
 fn files_may_have_a_prefix_and_features_no_types() {
     let genes = "E1\tTP53\nE2\tEGFR\nE3\tMYC\n";
-    let files = [("s1_matrix.mtx", MATRIX), ("s1_barcodes.tsv", BARCODES), ("s1_genes.tsv", genes)];
-    let old = folder(&files);
+    let names = ["s1_matrix.mtx", "s1_barcodes.tsv", "s1_genes.tsv"];
+    let old = folder(&names, [MATRIX, BARCODES, genes]);
     let found = read(&old.path().join("s1_matrix.mtx"), None).unwrap();
     assert_eq!(found, format!("s1 | {OF_GENES}"));
     // Without names beside it, the rows are samples.
-    let alone = folder(&[("rna.mtx", MATRIX)]);
+    let alone = folder(&["rna.mtx", "", ""], [MATRIX, "", ""]);
     let found = read(&alone.path().join("rna.mtx"), None).unwrap();
     assert_eq!(found, "rna | - | - | 0/1/2/3 | 0 1 0 3; 0 2 0 0; 7 0 0 9");
 }
@@ -90,64 +93,43 @@ fn the_hdf5_file_gives_the_same() {
 
 #[test]
 fn files_that_do_not_belong_together_are_refused() {
-    let refused = |files: &[(&str, &str)]| read(folder(files).path(), None).unwrap_err();
-    let (matrix, barcodes, features) = ("matrix.mtx", "barcodes.tsv", "features.tsv");
     let one_more = format!("{BARCODES}AACC-1\n");
     let twice = BARCODES.replace("AAAG", "AAAC");
     let untyped = FEATURES.replace("\tAntibody Capture", "");
     let many = MATRIX.replace("3 4 5", "33 4 5");
     let types: String = (0..33).map(|i| format!("E{i}\tE{i}\tchr{i}\n")).collect();
-    for (files, expected) in [
-        (vec![(matrix, MATRIX)], "is a directory: a file is needed, a folder with `matrix.mtx`"),
+    let no_matrix = "is a directory: a file is needed, a folder with `matrix.mtx`";
+    let half_typed = "line 3 of features: some features have a type and others have none";
+    for (texts, expected) in [
+        ([MATRIX, "", ""], no_matrix),
+        (["", BARCODES, ""], no_matrix),
+        ([MATRIX, "", FEATURES], "no `barcodes.tsv` beside it"),
+        ([MATRIX, BARCODES, ""], "no `features.tsv` or `genes.tsv` beside it"),
         (
-            vec![(barcodes, BARCODES)],
-            "is a directory: a file is needed, a folder with `matrix.mtx`",
-        ),
-        (vec![(matrix, MATRIX), (features, FEATURES)], "no `barcodes.tsv` beside it"),
-        (
-            vec![(matrix, MATRIX), (barcodes, BARCODES)],
-            "no `features.tsv` or `genes.tsv` beside it",
-        ),
-        (
-            vec![(matrix, MATRIX), (barcodes, &one_more), (features, FEATURES)],
+            [MATRIX, &one_more, FEATURES],
             "5 barcodes for 4 columns of the matrix: one is needed for each",
         ),
+        ([MATRIX, BARCODES, &FEATURES[3..]], "some features have a type and others have none"),
         (
-            vec![(matrix, MATRIX), (barcodes, BARCODES), (features, &FEATURES[3..])],
-            "some features have a type and others have none",
-        ),
-        (
-            vec![(matrix, MATRIX), (barcodes, BARCODES), (features, "E1\tTP53\n")],
+            [MATRIX, BARCODES, "E1\tTP53\n"],
             "1 features for 3 rows of the matrix: one is needed for each",
         ),
-        (
-            vec![(matrix, MATRIX), (barcodes, &twice), (features, FEATURES)],
-            "id `AAAC-1` is in row 1 and again in row 2",
-        ),
-        (
-            vec![(matrix, MATRIX), (barcodes, BARCODES), (features, &untyped)],
-            "line 3 of features: some features have a type and others have none",
-        ),
-        (
-            vec![(matrix, &many), (barcodes, BARCODES), (features, &types)],
-            "more than 32 types of features",
-        ),
-        (
-            vec![(matrix, "1,2\n3,4\n"), (barcodes, BARCODES), (features, FEATURES)],
-            "not a Matrix Market file",
-        ),
+        ([MATRIX, &twice, FEATURES], "id `AAAC-1` is in row 1 and again in row 2"),
+        ([MATRIX, BARCODES, &untyped], half_typed),
+        ([&many, BARCODES, &types], "more than 32 types of features"),
+        (["1,2\n3,4\n", BARCODES, FEATURES], "not a Matrix Market file"),
     ] {
-        let message = refused(&files);
+        let message = read(folder(&FILES, texts).path(), None).unwrap_err();
         assert!(message.contains(expected), "{expected}: {message}");
-        assert!(files.len() < 2 || message.contains("matrix.mtx: "), "{message}");
+        assert!(expected == no_matrix || message.contains("matrix.mtx: "), "{message}");
     }
 }
 
 #[test]
 fn a_packed_file_that_is_cut_off_is_refused() {
-    let files = ["matrix.mtx.gz", "barcodes.tsv.gz", "features.tsv.gz"];
-    for cut in files {
-        let packed = folder(&[(files[0], MATRIX), (files[1], BARCODES), (files[2], FEATURES)]);
+    for place in 0..3 {
+        let (files, packed) = packed();
+        let cut = &files[place];
         let path = packed.path().join(cut);
         let bytes = std::fs::read(&path).unwrap();
         for end in (15..bytes.len()).step_by(3) {
@@ -162,10 +144,9 @@ fn a_packed_file_that_is_cut_off_is_refused() {
 
 #[test]
 fn no_changed_byte_of_the_matrix_or_the_barcodes_removes_a_cell_or_feature() {
-    let (barcodes, features) = (("barcodes.tsv", BARCODES), ("features.tsv", FEATURES));
-    let sound = folder(&[("matrix.mtx", MATRIX), barcodes, features]);
+    let sound = folder(&FILES, [MATRIX, BARCODES, FEATURES]);
     let source = ViewSource { name: None, path: sound.path().into(), member: None };
-    for (file, text) in [("matrix.mtx", MATRIX), barcodes] {
+    for (file, text) in [(FILES[0], MATRIX), (FILES[1], BARCODES)] {
         for at in 0..text.len() {
             for other in [text.as_bytes()[at] ^ 1, text.as_bytes()[at] ^ 0x80, 0, b'\n', b'9'] {
                 let mut bytes = text.as_bytes().to_vec();
@@ -190,24 +171,22 @@ fn names_of_rows_beside_a_matrix_are_names_of_cells() {
         ("x.total.mtx.gz", "x.barcodes.txt", "x.genes.txt"),
         ("quants_mat.mtx.gz", "quants_mat_rows.txt", "quants_mat_cols.txt"),
     ] {
-        let folder = folder(&[(name, matrix), (rows, cells), (columns, genes)]);
-        let found = read(&folder.path().join(name), None).unwrap();
+        let read = |cells: &str| {
+            let folder = folder(&[name, rows, columns], [matrix, cells, genes]);
+            read(&folder.path().join(name), None)
+        };
+        let found = read(cells).unwrap();
         assert!(found.ends_with(" | AAAC AAAG | - | E1/E2/E3 | 7 0 0; 0 1 2"), "{found}");
-        std::fs::write(folder.path().join(rows), "AAAC\nAAAG\nAAAT\n").unwrap();
-        refused(read(&folder.path().join(name), None), "3 barcodes for 2 rows of the matrix");
-        std::fs::remove_file(folder.path().join(rows)).unwrap();
-        refused(
-            read(&folder.path().join(name), None),
-            "no file with names of its rows is beside it",
-        );
+        refused(read("AAAC\nAAAG\nAAAT\n"), "3 barcodes for 2 rows of the matrix");
+        refused(read(""), "no file with names of its rows is beside it");
     }
 }
 
 #[test]
 fn a_line_of_names_that_is_blank_or_cut_is_refused() {
-    let read = |barcodes: &str, features: &str| {
-        let files = [("matrix.mtx", MATRIX), ("barcodes.tsv", barcodes), ("genes.tsv", features)];
-        read(folder(&files).path(), None)
+    let read = |barcodes: &str, genes: &str| {
+        let names = ["matrix.mtx", "barcodes.tsv", "genes.tsv"];
+        read(folder(&names, [MATRIX, barcodes, genes]).path(), None)
     };
     assert!(read(BARCODES, "E1\ta\nE2\tb\nE3\tc\n").is_ok());
     for features in ["E1\ta\n\nE3\tc\n", "E1\ta\nE2\nE3\tc\n"] {

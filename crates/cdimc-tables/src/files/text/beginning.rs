@@ -1,5 +1,6 @@
 //! Finds the header of a table in a text, and the delimiter.
 
+use super::number_in;
 use crate::error::{Problem, ensure};
 use std::io::{BufRead, Chain, Cursor, Read};
 
@@ -156,8 +157,7 @@ fn title(held: &[u8], delimiter: u8) -> Option<(u64, String)> {
 }
 
 fn is_number(cell: &[u8]) -> bool {
-    let cell = std::str::from_utf8(cell).unwrap_or_default().trim().replacen(',', ".", 1);
-    cell.parse::<f64>().is_ok_and(|x| !x.is_nan())
+    number_in(std::str::from_utf8(cell).unwrap_or_default().trim()).is_some()
 }
 
 /// Returns the cells of a line, with their quotes.

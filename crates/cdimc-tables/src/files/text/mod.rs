@@ -9,16 +9,15 @@ mod words;
 pub use words::{Words, read_words};
 
 use crate::Table;
-use crate::error::{Problem, ensure, listed};
+use crate::error::{Problem, ensure};
 use crate::files::format::{Decode, Opened, Reader, Request};
+use crate::files::options::Role;
 use crate::files::{Budget, Decoded, ReadOptions, ViewSource, is_missing, is_unnamed};
 use crate::spelling::counts_up;
 use beginning::{Beginning, Text};
 use ndarray::Array2;
 use rows::Rows;
-use std::cell::Cell;
 use std::io::{BufRead, BufReader, Chain, Read};
-use std::rc::Rc;
 
 pub(crate) const TEXT: Reader = Reader {
     name: "text table",
@@ -27,7 +26,6 @@ pub(crate) const TEXT: Reader = Reader {
     // Text is the default.
     sniff: |_| false,
     holds_one_table: true,
-    is_foreign: false,
     decode: Decode::Stream(read),
 };
 
@@ -170,75 +168,37 @@ fn check_length(
         .into())
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Role {
-    Id,
-    Label,
-    Feature,
-    LeftOut,
-}
-
 /// Names and roles of the columns.
 struct Columns {
     names: Vec<String>,
     roles: Vec<Role>,
-    /// Columns left out because they have no name.
-    unnamed: Vec<usize>,
 }
 
 impl Columns {
     fn of_header(names: Vec<String>, options: &ReadOptions, is_gct: bool) -> Result<Self, Problem> {
-        options.check_named(&names)?;
-        let position = |name: &str| names.iter().position(|column| column == name);
-        let id = match &options.id {
-            Some(name) => {
-                let there = || available_columns(&names);
-                let missing = || Problem::NoColumn { name: name.clone(), there: there() };
-                Some(position(name).ok_or_else(missing)?)
-            }
-            // R and pandas write row names in a first column without a name.
-            None => names.first().is_some_and(|name| is_unnamed(name)).then_some(0),
-        };
-        let label = options.label.as_deref().and_then(position);
-        let role = |(column, name): (usize, &String)| {
-            if Some(column) == id {
-                Role::Id
-            } else if Some(column) == label {
-                Role::Label
-            } else if is_unnamed(name)
-                || !options.takes(name)
-                // In GCT the second column describes the features.
-                || (is_gct && column == 1 && name.eq_ignore_ascii_case("description"))
-            {
-                Role::LeftOut
-            } else {
-                Role::Feature
-            }
-        };
-        let roles: Vec<Role> = names.iter().enumerate().map(role).collect();
-        let is_left = |&column: &usize| {
-            let name = &names[column];
-            roles[column] == Role::LeftOut && is_unnamed(name) && options.takes(name)
-        };
-        let unnamed = (0..names.len()).filter(is_left).collect();
-        // Cells with a decimal comma are numbers, too.
-        let is_number =
-            |text: &str| text.replacen(',', ".", 1).parse::<f64>().is_ok_and(|x| !x.is_nan());
+        // R and pandas write row names in a first column without a name.
+        let index = names.first().is_some_and(|name| is_unnamed(name)).then_some(0);
+        let mut roles = options.roles(&names, index)?;
+        // In GCT the second column describes the features.
+        if let ([_, name, ..], [_, role @ Role::Feature, ..]) = (&names[..], &mut roles[..])
+            && is_gct
+            && name.eq_ignore_ascii_case("description")
+        {
+            *role = Role::LeftOut;
+        }
+        let is_number = |text: &str| number_in(text).is_some();
         // If the user names a column by a word, the first row is a header.
-        let is_asked_for = |name: &String| position(name).is_some() && !is_number(name);
+        let is_asked_for = |name: &String| names.contains(name) && !is_number(name);
         let is_header = options.id.iter().chain(&options.label).any(is_asked_for);
-        let columns = Self { names, roles, unnamed };
+        let columns = Self { names, roles };
         let features = columns.features();
         // Without this check a first row of numbers and gaps would be lost as a header.
-        let is_no_name = |(column, text): (usize, &String)| {
-            Some(column) == id
-                || Some(column) == label
-                || is_number(text)
-                || is_missing(text, options)
+        let is_no_name = |(text, role): (&String, &Role)| {
+            matches!(role, Role::Id | Role::Label) || is_number(text) || is_missing(text, options)
         };
         let is_of_numbers = !is_header
             && columns.names.iter().any(|name| is_number(name))
-            && columns.names.iter().enumerate().all(is_no_name)
+            && columns.names.iter().zip(&columns.roles).all(is_no_name)
             && !counts_up(&features);
         ensure!(
             !is_of_numbers,
@@ -257,16 +217,9 @@ impl Columns {
     }
 }
 
-/// Lists the columns for a message about a wrong id column.
-fn available_columns(names: &[String]) -> String {
-    let named = listed(names.iter().map(String::as_str).filter(|name| !is_unnamed(name)));
-    if names.first().is_some_and(|name| is_unnamed(name)) {
-        format!(
-            "{named}, and a first one without a name: for that one, give --id only for the other files, as FILE=COLUMN; if the columns are samples, add --transposed FILE"
-        )
-    } else {
-        named
-    }
+/// Returns the number in a cell, also with a decimal comma.
+fn number_in(cell: &str) -> Option<f64> {
+    cell.replacen(',', ".", 1).parse().ok().filter(|x: &f64| !x.is_nan())
 }
 
 /// A text followed by a mark of its end.
@@ -275,8 +228,6 @@ type MarkedText<R> = Chain<Counted<Text<R>>, &'static [u8]>;
 struct Records<R> {
     reader: csv::Reader<MarkedText<R>>,
     above: Beginning,
-    /// Number of bytes read from the text.
-    n_bytes: Rc<Cell<u64>>,
 }
 
 impl<R: BufRead> Records<R> {
@@ -289,11 +240,10 @@ impl<R: BufRead> Records<R> {
         let (above, text) = Beginning::of(text, n_skipped)?;
         let mut builder = csv::ReaderBuilder::new();
         builder.delimiter(above.delimiter).has_headers(false).flexible(true).trim(csv::Trim::All);
-        let n_bytes = Rc::new(Cell::new(0));
-        let text = Counted { text, n_bytes: n_bytes.clone() };
+        let text = Counted { text, n_bytes: 0 };
         // Twice, so that after an open quote the mark is never a whole cell.
         let reader = builder.from_reader(text.chain(&b"\r\n\x03\x04\r\n\x03\x04"[..]));
-        Ok(Self { reader, above, n_bytes })
+        Ok(Self { reader, above })
     }
 
     /// Reads the next record and returns whether there is one. A quote that is never closed is an error because it
@@ -301,7 +251,8 @@ impl<R: BufRead> Records<R> {
     fn read(&mut self, record: &mut csv::StringRecord) -> Result<bool, Problem> {
         self.reader.read_record(record).map_err(|error| self.damaged(error))?;
         // The text itself may contain the mark.
-        let is_after_text = self.reader.position().byte() > self.n_bytes.get() + 2;
+        let (text, _) = self.reader.get_ref().get_ref();
+        let is_after_text = self.reader.position().byte() > text.n_bytes + 2;
         match record.iter().next_back() {
             Some(cell) if cell == Self::END && record.len() == 1 && is_after_text => Ok(false),
             Some(cell) if cell.ends_with(Self::END) && is_after_text => {
@@ -336,15 +287,16 @@ impl<R: BufRead> Records<R> {
     }
 }
 
+/// A text with the number of bytes that were read of it.
 struct Counted<R> {
     text: R,
-    n_bytes: Rc<Cell<u64>>,
+    n_bytes: u64,
 }
 
 impl<R: Read> Read for Counted<R> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let n = self.text.read(buffer)?;
-        self.n_bytes.set(self.n_bytes.get() + n as u64);
+        self.n_bytes += n as u64;
         Ok(n)
     }
 }

@@ -1,12 +1,12 @@
 //! Reads the rows below the header.
 
-use super::{Columns, Role, check_length};
+use super::{Columns, Role, check_length, number_in};
 use crate::checks::CellStyles;
 use crate::error::Problem;
 use crate::files::{Budget, ReadOptions, Replicates, is_missing, is_unnamed, warning_of_unnamed};
 use crate::option_names::line_of_names;
 use crate::table::{check_ids_once, no_id};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 /// The content of the rows below the header.
 pub(super) struct Rows<'a> {
@@ -26,7 +26,8 @@ pub(super) struct Rows<'a> {
     numbers: Vec<u64>,
     /// Advice if the first row holds text.
     second_header: String,
-    unnamed: Vec<Unnamed>,
+    /// Content of the columns without a name.
+    unnamed: BTreeMap<usize, Unnamed>,
     pub(super) count: usize,
     pub(super) ids: Vec<String>,
     pub(super) labels: Vec<String>,
@@ -51,7 +52,7 @@ impl<'a> Rows<'a> {
             typed,
             numbers: Vec::new(),
             second_header: String::new(),
-            unnamed: columns.unnamed.iter().map(|_| Unnamed::default()).collect(),
+            unnamed: BTreeMap::new(),
             count: 0,
             ids: Vec::new(),
             labels: Vec::new(),
@@ -66,7 +67,7 @@ impl<'a> Rows<'a> {
         line: u64,
         budget: &Budget,
     ) -> Result<(), Problem> {
-        let Columns { names, roles, unnamed } = self.columns;
+        let Columns { names, roles } = self.columns;
         // Blank last lines and empty rows of spreadsheets are skipped; without ids an empty row is a sample.
         let may_be_empty = record.len() == 1 || roles.contains(&Role::Id);
         if names.len() > 1 && may_be_empty && record.iter().all(str::is_empty) {
@@ -87,11 +88,6 @@ impl<'a> Rows<'a> {
                 format!("a second header, or a row of units? delete line {line}")
             };
         }
-        for (&column, found) in unnamed.iter().zip(&mut self.unnamed) {
-            if !is_missing(&record[column], self.options) {
-                found.take(&record[column]);
-            }
-        }
         for ((column, text), &role) in record.iter().enumerate().zip(roles) {
             if matches!(role, Role::Id | Role::Label) {
                 let n_bytes = size_of::<(String, u64)>() + text.len();
@@ -111,7 +107,10 @@ impl<'a> Rows<'a> {
                     self.styles.first_row_is_measured |= is_first && !value.is_nan();
                     self.values.push(value);
                 }
-                Role::LeftOut => {}
+                Role::Unnamed if !is_missing(text, self.options) => {
+                    self.unnamed.entry(column).or_default().take(text);
+                }
+                Role::Unnamed | Role::LeftOut => {}
             }
         }
         match (&self.comma, &self.point) {
@@ -145,29 +144,26 @@ impl<'a> Rows<'a> {
 
     /// Returns warnings about the columns without a name, which are left out, or an error if one has decimals.
     pub(super) fn check_unnamed(&self) -> Result<Vec<String>, Problem> {
-        let columns = || self.columns.unnamed.iter().copied().zip(&self.unnamed);
-        let measured: Vec<_> = columns().filter(|(_, of)| of.decimal.is_some()).collect();
-        if let Some((first, Unnamed { decimal: Some(value), .. })) = measured.first() {
-            let others = match measured.len() - 1 {
+        let measured = self.unnamed.iter().filter_map(|(at, of)| Some((at, of.decimal.as_ref()?)));
+        if let [(first, value), others @ ..] = &measured.collect::<Vec<_>>()[..] {
+            let others = match others.len() {
                 0 => String::new(),
                 n => format!(" ({n} others, too)"),
             };
             return Err(Problem::Message(format!(
                 "column {} has no name, but holds numbers such as `{value}`{others}: name it in the header, as a merged cell \
                  names only its first column, or leave it out with --drop '{}'",
-                first + 1,
-                line_of_names(&[&self.columns.names[*first]])
+                *first + 1,
+                line_of_names(&[&self.columns.names[**first]])
             )));
         }
-        let counting = columns().filter(|(_, of)| of.other.is_none() && !of.numbers.is_empty());
-        let counting = warning_of_unnamed(&counting.map(|(column, _)| column).collect::<Vec<_>>());
-        let others = columns().filter_map(|(column, of)| Some((column + 1, of.other.as_ref()?)));
-        let others = others.map(|(column, value)| {
-            format!(
-                "column {column} has no name and is left out, but holds values such as `{value}`"
-            )
+        let counts = |(_, of): &(&usize, &Unnamed)| of.other.is_none();
+        let counting: Vec<usize> = self.unnamed.iter().filter(counts).map(|(at, _)| *at).collect();
+        let others = self.unnamed.iter().filter_map(|(at, of)| {
+            let held = "has no name and is left out, but holds values such as";
+            Some(format!("column {} {held} `{}`", at + 1, of.other.as_ref()?))
         });
-        Ok(counting.into_iter().chain(others).collect())
+        Ok(warning_of_unnamed(&counting).into_iter().chain(others).collect())
     }
 
     /// Returns the number in a cell, NaN if it is missing, `None` if it is a text.
@@ -208,8 +204,7 @@ struct Unnamed {
 
 impl Unnamed {
     fn take(&mut self, text: &str) {
-        let number = text.replacen(',', ".", 1).parse::<f64>().ok().filter(|x| x.is_finite());
-        match number {
+        match number_in(text).filter(|x| x.is_finite()) {
             Some(x) if x.fract() != 0.0 => _ = self.decimal.get_or_insert_with(|| text.to_owned()),
             Some(x) if x >= 0.0 && self.other.is_none() && self.numbers.insert(x as u64) => {}
             _ => _ = self.other.get_or_insert_with(|| text.to_owned()),

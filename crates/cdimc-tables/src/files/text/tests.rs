@@ -2,8 +2,7 @@
 
 use super::*;
 use crate::files::SampleNames;
-use crate::testing::{cases, options, read, refused, shown, tables};
-use std::io::Write;
+use crate::testing::{cases, gzip, options, read, refused, shown, tables, warnings};
 
 /// Reads a text and formats it as `ids | classes | features | rows`.
 fn read_text(text: impl Into<Vec<u8>>, options: &str) -> Result<String, String> {
@@ -22,16 +21,6 @@ fn are_refused(text: &str) {
     for [options, text, expected] in cases(text) {
         refused(read_text(&*text, &options), &expected);
     }
-}
-
-fn packed(parts: &[&str]) -> Vec<u8> {
-    let mut packed = Vec::new();
-    for part in parts {
-        let mut packer = flate2::write::GzEncoder::new(packed, flate2::Compression::fast());
-        packer.write_all(part.as_bytes()).unwrap();
-        packed = packer.finish().unwrap();
-    }
-    packed
 }
 
 #[test]
@@ -54,7 +43,8 @@ fn ids_numbers_and_gaps_are_read_with_any_separator() {
     );
     // The header may be packed by itself.
     for parts in [&["id;a;b\nx;1;2\n"][..], &["id a b\n", "x 1 2\n"]] {
-        assert_eq!(read_text(packed(parts), "id=id").unwrap(), "x | - | a/b | 1 2");
+        let packed: Vec<u8> = parts.iter().flat_map(gzip).collect();
+        assert_eq!(read_text(packed, "id=id").unwrap(), "x | - | a/b | 1 2");
     }
     let names: Vec<String> = (0..2000).map(|j| format!("k{j};p{j}")).collect();
     let numbers = vec!["1"; names.len()].join(",");
@@ -371,12 +361,8 @@ fn a_title_above_and_a_note_below_get_advice() {
 
 #[test]
 fn only_columns_that_count_are_left_out_as_row_numbers() {
-    let warnings = |text: &str, short: &str| {
-        let (source, options) = ("a.csv".parse().unwrap(), options(short));
-        let budget = Budget::of_file(text.len(), None);
-        let request = Request { source: &source, options: &options, budget: &budget };
-        read_table(text.as_bytes(), request, true).map(|found| found.warnings.join("; "))
-    };
+    let warnings =
+        |text: &str, short: &str| warnings("a.csv", text, short).map(|found| found.join("; "));
     for (column, expected) in [
         (["7", "3", ""], "column 2 has no name and is left out: it is taken for row numbers"),
         (["7", "7", ""], "column 2 has no name and is left out, but holds values such as `7`"),
