@@ -3,13 +3,12 @@
 use super::image;
 use super::manifest::{Manifest, MaskSource, Orientation, Source};
 use crate::error::{DatasetError, Flaw};
-use crate::files::idx::IdxFile;
 use crate::files::matlab::MatFile;
-use crate::files::{Budget, gzip};
+use crate::files::{Budget, gzip, idx};
 use cdimc_data::{Dataset, Matrix, ViewMask};
 use ndarray::{Array2, ArrayView2, Axis, s};
 use std::borrow::Cow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 pub(crate) type File = (PathBuf, Cow<'static, [u8]>);
 /// Returns a file of the manifest after verifying its bytes.
@@ -17,7 +16,7 @@ pub(crate) type Open<'a> = dyn Fn(&str) -> Result<File, DatasetError> + 'a;
 
 /// Decodes the data set that `manifest` describes.
 pub(crate) fn dataset(manifest: &Manifest, open: &Open<'_>) -> Result<Dataset, DatasetError> {
-    let mut decoder = Decoder { manifest, open, parsed: None };
+    let decoder = Decoder { manifest, open };
     let mut views: Vec<Array2<f64>> = Vec::with_capacity(manifest.views.len());
     for view in &manifest.views {
         let earlier = |of: &str| {
@@ -96,19 +95,12 @@ pub(crate) fn classes(values: impl Iterator<Item = f64> + Clone) -> Result<Vec<u
 struct Decoder<'a> {
     manifest: &'a Manifest,
     open: &'a Open<'a>,
-    /// Name, path and content of the last parsed file: the views of a data set usually share one.
-    parsed: Option<(String, PathBuf, Parsed)>,
-}
-
-enum Parsed {
-    Mat(MatFile),
-    Csv(Array2<f64>),
 }
 
 impl Decoder<'_> {
     /// Returns the matrix of `source` with the rows of the data set.
     fn matrix<'v>(
-        &mut self,
+        &self,
         source: &Source,
         width: usize,
         earlier: &dyn Fn(&str) -> Option<ArrayView2<'v, f64>>,
@@ -123,13 +115,10 @@ impl Decoder<'_> {
             Source::Profiles(i) => return Ok(image::profiles(images(&i.of)?, i.image)),
             Source::Idx { files } => return self.idx(files, width),
             Source::Mat { file, variable, cell, samples, features } => {
-                let parse = |bytes: &[u8]| mat(bytes).map(Parsed::Mat);
-                let (path, Parsed::Mat(content)) = self.parsed(file, &parse)? else {
-                    return Err(self.flaw(&format!("{file} is no MAT file")));
-                };
-                let matrix = content.view(variable, *cell);
-                let mut matrix =
-                    matrix.map_err(|Flaw(reason)| DatasetError::file(path, &reason))?;
+                let (path, bytes) = (self.open)(file)?;
+                let flaw = |Flaw(reason)| DatasetError::file(&path, &reason);
+                let content = mat(&bytes).map_err(flaw)?;
+                let mut matrix = content.view(variable, *cell).map_err(flaw)?;
                 if *samples == Orientation::Columns {
                     matrix = matrix.reversed_axes();
                 }
@@ -141,12 +130,11 @@ impl Decoder<'_> {
                 matrix.slice(s![.., first..end]).as_standard_layout().into_owned()
             }
             Source::Csv { file, columns: [first, end] } => {
-                let (path, Parsed::Csv(table)) = self.parsed(file, &table)? else {
-                    return Err(self.flaw(&format!("{file} is no CSV file")));
-                };
+                let (path, bytes) = (self.open)(file)?;
+                let flaw = |Flaw(reason)| DatasetError::file(&path, &reason);
+                let table = table(&bytes).map_err(flaw)?;
                 if first > end || *end > table.ncols() {
-                    let reason = format!("{} columns, not {end}", table.ncols());
-                    return Err(DatasetError::file(path, &reason));
+                    return Err(flaw(Flaw(format!("{} columns, not {end}", table.ncols()))));
                 }
                 table.slice(s![.., *first..*end]).to_owned()
             }
@@ -161,59 +149,32 @@ impl Decoder<'_> {
     /// Returns the selected rows of consecutive files; only one file and the result are in memory.
     fn idx(&self, files: &[String], width: usize) -> Result<Array2<f64>, DatasetError> {
         let n_samples = self.manifest.n_samples;
+        let selected = self.manifest.rows.as_ref().map(|rows| rows.index.clone());
+        let index = selected.unwrap_or_else(|| (0..n_samples).collect());
         let mut matrix = Array2::zeros((n_samples, width));
         let mut start = 0;
         for name in files {
             let (path, bytes) = (self.open)(name)?;
-            let flaw = |reason: String| DatasetError::file(&path, &reason);
-            let file = IdxFile::parse(&bytes).map_err(flaw)?;
+            let file = idx::samples(&bytes).map_err(|reason| DatasetError::file(&path, &reason))?;
             drop(bytes);
-            let end = start + file.n_samples();
-            match &self.manifest.rows {
-                None => {
-                    // Extra samples are counted below and cause an error.
-                    let rows = start.min(n_samples)..end.min(n_samples);
-                    file.fill(matrix.slice_mut(s![rows, ..]), |i| i).map_err(flaw)?;
-                }
-                Some(rows) => {
-                    for (i, &row) in rows.index.iter().enumerate() {
-                        if (start..end).contains(&row) {
-                            let place = matrix.slice_mut(s![i..=i, ..]);
-                            file.fill(place, |_| row - start).map_err(flaw)?;
-                        }
-                    }
+            if file.ncols() != width {
+                let reason = format!("{} values per sample: {width} are needed", file.ncols());
+                return Err(DatasetError::file(&path, &reason));
+            }
+            let end = start + file.nrows();
+            for (mut to, &row) in matrix.outer_iter_mut().zip(&index) {
+                if (start..end).contains(&row) {
+                    to.assign(&file.row(row - start).mapv(f64::from));
                 }
             }
             start = end;
         }
-        let needed = match &self.manifest.rows {
-            None => n_samples,
-            Some(rows) => rows.index.iter().max().map_or(0, |most| most + 1),
-        };
+        let needed = index.iter().max().map_or(0, |most| most + 1);
         if start < needed || (self.manifest.rows.is_none() && start > needed) {
             let files = files.join(", ");
             return Err(self.flaw(&format!("{files} hold {start} samples: {needed} are needed")));
         }
         Ok(matrix)
-    }
-
-    fn parsed(
-        &mut self,
-        name: &str,
-        parse: &dyn Fn(&[u8]) -> Result<Parsed, Flaw>,
-    ) -> Result<(&Path, &Parsed), DatasetError> {
-        let last = self.parsed.take().filter(|(last, ..)| last == name);
-        let found = match last {
-            Some(last) => last,
-            None => {
-                let (path, bytes) = (self.open)(name)?;
-                let content = parse(&bytes);
-                let content = content.map_err(|Flaw(reason)| DatasetError::file(&path, &reason))?;
-                (name.to_owned(), path, content)
-            }
-        };
-        let (_, path, content) = self.parsed.insert(found);
-        Ok((path, content))
     }
 
     fn expect(&self, what: &str, matrix: &Array2<f64>, width: usize) -> Result<(), DatasetError> {
@@ -232,7 +193,7 @@ impl Decoder<'_> {
 }
 
 /// Returns the numbers of a comma-separated table without header, compressed or plain.
-fn table(bytes: &[u8]) -> Result<Parsed, Flaw> {
+fn table(bytes: &[u8]) -> Result<Array2<f64>, Flaw> {
     let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(gzip::content(bytes));
     let (mut values, mut n_rows) = (Vec::new(), 0);
     for record in reader.records() {
@@ -246,5 +207,5 @@ fn table(bytes: &[u8]) -> Result<Parsed, Flaw> {
         }
     }
     let n_columns = values.len().checked_div(n_rows).unwrap_or(0);
-    Ok(Parsed::Csv(Array2::from_shape_vec((n_rows, n_columns), values)?))
+    Ok(Array2::from_shape_vec((n_rows, n_columns), values)?)
 }

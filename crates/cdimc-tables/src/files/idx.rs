@@ -4,7 +4,7 @@
 
 use crate::error::{DatasetError, ensure};
 use crate::files::gzip;
-use ndarray::{Array2, ArrayViewMut2};
+use ndarray::Array2;
 use std::io::Read;
 
 /// Returns all samples of an IDX file, gzip-compressed or plain, `(n_samples, width)`.
@@ -12,94 +12,52 @@ use std::io::Read;
 /// # Errors
 /// If the bytes are not an IDX file, or are damaged.
 pub fn read_idx(bytes: &[u8]) -> Result<Array2<f64>, DatasetError> {
-    let file = IdxFile::parse(bytes)?;
-    let mut matrix = Array2::zeros((file.n_samples(), file.width()));
-    file.fill(matrix.view_mut(), |sample| sample)?;
-    Ok(matrix)
+    Ok(samples(bytes)?.mapv(f64::from))
 }
 
-/// The array of one IDX file, kept as bytes: MNIST takes 47 MB instead of 376.
-#[derive(Debug, PartialEq)]
-pub(crate) struct IdxFile {
-    shape: Vec<usize>,
-    /// The values, the last dimension running fastest.
-    values: Vec<u8>,
-}
-
-impl IdxFile {
-    /// Reads a file from its bytes, gzip-compressed or plain. The shape is accepted only if the file is long enough.
-    pub(crate) fn parse(bytes: &[u8]) -> Result<Self, String> {
-        let mut content = gzip::content(bytes);
-        let damaged = |e: std::io::Error| format!("damaged compressed data: {e}");
-        let mut head = |n: usize| -> Result<Vec<u8>, String> {
-            let mut buffer = Vec::new();
-            let found =
-                content.by_ref().take(n as u64).read_to_end(&mut buffer).map_err(damaged)?;
-            ensure!(found == n, "cut off: the header of an IDX file is missing");
-            Ok(buffer)
-        };
-        let magic = head(4)?;
-        ensure!(
-            magic[..2] == [0, 0] && magic[3] != 0,
-            "no IDX file: it must start with two zero bytes, a type and a number of dimensions"
-        );
-        ensure!(magic[2] == 0x08, "type of values = {:#04x}: must be 0x08, bytes", magic[2]);
-        let extents = head(4 * usize::from(magic[3]))?;
-        let extents = extents.as_chunks().0.iter().map(|&four| u32::from_be_bytes(four) as usize);
-        let shape: Vec<usize> = extents.collect();
-        // Otherwise half a billion empty samples would be visited one by one.
-        ensure!(!shape.contains(&0), "no values: the shape is {shape:?}");
-        let promised = shape
-            .iter()
-            .try_fold(1_usize, |product, &extent| product.checked_mul(extent))
-            .filter(|&promised| promised <= gzip::content_bound(bytes))
-            .ok_or_else(|| format!("cut off or damaged: the shape {shape:?} exceeds the file"))?;
-        let mut values = Vec::new();
-        // One extra byte reveals a file that continues.
-        let found = content.take(promised as u64 + 1).read_to_end(&mut values).map_err(damaged)?;
-        let shown = if found > promised { "more".to_owned() } else { found.to_string() };
-        ensure!(
-            found == promised,
-            "cut off or damaged: {promised} bytes of values promised, {shown} found"
-        );
-        Ok(Self { shape, values })
-    }
-
-    pub(crate) fn n_samples(&self) -> usize {
-        self.shape[0]
-    }
-
-    /// Number of values per sample: the product of all extents except the first.
-    pub(crate) fn width(&self) -> usize {
-        self.shape[1..].iter().product()
-    }
-
-    /// Writes sample `sample_of(i)` into row `i` of `rows`, `(any number, width)`.
-    pub(crate) fn fill(
-        &self,
-        mut rows: ArrayViewMut2<'_, f64>,
-        sample_of: impl Fn(usize) -> usize,
-    ) -> Result<(), String> {
-        let (n_samples, width, needed) = (self.n_samples(), self.width(), rows.ncols());
-        ensure!(needed == width, "{width} values per sample: {needed} are needed");
-        for (i, mut row) in rows.outer_iter_mut().enumerate() {
-            let sample = sample_of(i);
-            ensure!(sample < n_samples, "{n_samples} samples, no sample {sample}");
-            for (value, &byte) in row.iter_mut().zip(&self.values[sample * width..]) {
-                *value = f64::from(byte);
-            }
-        }
-        Ok(())
-    }
+/// Returns all samples as bytes: MNIST takes 47 MB instead of 376. The shape is accepted only if the file is long enough.
+pub(crate) fn samples(bytes: &[u8]) -> Result<Array2<u8>, String> {
+    let mut content = gzip::content(bytes);
+    let damaged = |e: std::io::Error| format!("damaged compressed data: {e}");
+    let mut head = |n: usize| -> Result<Vec<u8>, String> {
+        let mut buffer = Vec::new();
+        let found = content.by_ref().take(n as u64).read_to_end(&mut buffer).map_err(damaged)?;
+        ensure!(found == n, "cut off: the header of an IDX file is missing");
+        Ok(buffer)
+    };
+    let magic = head(4)?;
+    ensure!(
+        magic[..2] == [0, 0] && magic[3] != 0,
+        "no IDX file: it must start with two zero bytes, a type and a number of dimensions"
+    );
+    ensure!(magic[2] == 0x08, "type of values = {:#04x}: must be 0x08, bytes", magic[2]);
+    let extents = head(4 * usize::from(magic[3]))?;
+    let extents = extents.as_chunks().0.iter().map(|&four| u32::from_be_bytes(four) as usize);
+    let shape: Vec<usize> = extents.collect();
+    // Otherwise half a billion empty samples would be visited one by one.
+    ensure!(!shape.contains(&0), "no values: the shape is {shape:?}");
+    let promised = shape
+        .iter()
+        .try_fold(1_usize, |product, &extent| product.checked_mul(extent))
+        .filter(|&promised| promised <= gzip::content_bound(bytes))
+        .ok_or_else(|| format!("cut off or damaged: the shape {shape:?} exceeds the file"))?;
+    let mut values = Vec::new();
+    // One extra byte reveals a file that continues.
+    let found = content.take(promised as u64 + 1).read_to_end(&mut values).map_err(damaged)?;
+    let shown = if found > promised { "more".to_owned() } else { found.to_string() };
+    ensure!(
+        found == promised,
+        "cut off or damaged: {promised} bytes of values promised, {shown} found"
+    );
+    Array2::from_shape_vec((shape[0], promised / shape[0]), values).map_err(|e| e.to_string())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use flate2::{Compression, write::GzEncoder};
+    use super::read_idx;
+    use crate::testing::gzip;
     use ndarray::array;
     use proptest::prelude::*;
-    use std::io::Write;
 
     fn file(kind: u8, shape: &[u32], values: &[u8]) -> Vec<u8> {
         let mut bytes = vec![0, 0, kind, shape.len() as u8];
@@ -108,16 +66,10 @@ mod tests {
         bytes
     }
 
-    fn gzip(bytes: &[u8]) -> Vec<u8> {
-        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-        encoder.write_all(bytes).unwrap();
-        encoder.finish().unwrap()
-    }
-
     /// Returns two images of 2 x 3.
     fn example(compressed: bool) -> Vec<u8> {
         let plain = file(0x08, &[2, 2, 3], &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 255]);
-        if compressed { gzip(&plain) } else { plain }
+        if compressed { gzip(plain) } else { plain }
     }
 
     proptest! {
@@ -158,7 +110,7 @@ mod tests {
             (file(0x08, &[0, u32::MAX, u32::MAX], &[]), "no values: the shape is"),
             (file(0x08, &[u32::MAX, u32::MAX, u32::MAX], &[1; 8]), "exceeds the file"),
             (file(0x08, &[1_000_000_000], &[1; 8]), "exceeds the file"),
-            (gzip(&file(0x08, &[9], &[1; 8])), "damaged: 9 bytes of values promised, 8 found"),
+            (gzip(file(0x08, &[9], &[1; 8])), "damaged: 9 bytes of values promised, 8 found"),
             (file(0x08, &[7], &[1; 8]), "7 bytes of values promised, more found"),
             (b"MATLAB 5.0".to_vec(), "no IDX file"),
             (file(0x0d, &[1], &[0; 4]), "type of values = 0x0d: must be 0x08"),
