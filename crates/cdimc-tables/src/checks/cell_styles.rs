@@ -5,6 +5,7 @@ use super::text_kind::TextKind;
 use crate::Table;
 use crate::error::listed_up_to;
 use crate::option_names::line_of_names;
+use std::collections::BTreeSet;
 
 /// Largest number of texts of a column in a message.
 const MAX_SHOWN_TEXTS: usize = 8;
@@ -90,6 +91,21 @@ impl Column {
             }
         };
         self.texts.iter().filter(is_of_kind)
+    }
+
+    /// Returns whether there is a text of a kind.
+    fn has(&self, kind: TextKind) -> bool {
+        self.texts_of(kind).next().is_some()
+    }
+
+    /// Returns whether this is no column of numbers, but one of words.
+    fn is_of_text(&self) -> bool {
+        let is_mark =
+            |text: &String| text.starts_with('#') || !text.contains(char::is_alphanumeric);
+        self.n_texts > self.n_numbers
+            && self.has(TextKind::Word)
+            && (self.n_numbers == 0 || self.has_more())
+            && !self.texts.iter().all(is_mark)
     }
 
     /// Returns whether whole numbers are beside numbers in groups. If many rows write thousands without a mark, many others
@@ -191,9 +207,10 @@ impl CellStyles {
             && columns().any(Column::is_likelier)
             && whole.any(|text| text != first);
         let counts = if are_all { Column::is_mixed } else { Column::is_certain };
-        let one = columns().find(|column| counts(column))?;
+        let found: Vec<&Column> = columns().filter(|column| counts(column)).collect();
+        let one = found.first()?;
         let (plain, _) = one.different.first()?;
-        Some((one.one_grouped.as_deref()?, plain, columns_listed(&self.named(counts))))
+        Some((one.one_grouped.as_deref()?, plain, listed_columns(&found)))
     }
 
     /// Returns advice if the first row has text in most columns, or in several and no number, and numbers are below.
@@ -224,52 +241,23 @@ impl CellStyles {
     fn advice_for_texts(&self) -> String {
         let mut found = Vec::new();
         for (look, advice) in TextKind::OF_NUMBERS {
-            let text = self.columns.iter().find_map(|column| column.texts_of(look).next());
-            let Some(text) = text else { continue };
-            let columns =
-                columns_listed(&self.named(|column| column.texts_of(look).next().is_some()));
+            let columns: Vec<&Column> = self.columns.iter().filter(|one| one.has(look)).collect();
+            let Some(text) = columns.first().and_then(|column| column.texts_of(look).next()) else {
+                continue;
+            };
+            let columns = listed_columns(&columns);
             let point = text.replacen(',', ".", 1);
             let is_comma = look == TextKind::DecimalComma;
             let example = if is_comma { format!(", as in `{point}`") } else { String::new() };
             found.push(format!("`{text}` in {columns} {advice}{example}"));
         }
-        let is_mark =
-            |text: &String| text.starts_with('#') || !text.contains(char::is_alphanumeric);
-        let is_of_text = |column: &Column| {
-            column.n_texts > column.n_numbers
-                && column.texts_of(TextKind::Word).next().is_some()
-                && (column.n_numbers == 0 || column.has_more())
-                && !column.texts.iter().all(is_mark)
-        };
-        let is_of_numbers = |column: &Column| {
-            column.texts_of(TextKind::Word).next().is_some() && !is_of_text(column)
-        };
-        let columns = self.named(is_of_numbers);
-        if !columns.is_empty() {
-            let of_numbers = || self.columns.iter().filter(|column| is_of_numbers(column));
-            let words = |column| Column::texts_of(column, TextKind::Word);
-            let mut texts: Vec<&String> = of_numbers().flat_map(words).collect();
-            texts.sort_unstable();
-            texts.dedup();
-            let more = texts.len() > MAX_SHOWN_TEXTS || of_numbers().any(Column::has_more);
-            let is_beyond = |text: &&String| text.starts_with(['<', '>', '\u{2264}', '\u{2265}']);
-            let limit = if texts.iter().any(is_beyond) {
-                "for a value beyond a limit write a number, such as the limit or half of it (as a missing value it would \
-                     get the mean of its column); "
-            } else {
-                ""
-            };
-            let shown = texts.iter().take(MAX_SHOWN_TEXTS);
-            let options: Vec<String> =
-                shown.map(|text| format!("--missing-value '{text}'")).collect();
-            found.push(format!(
-                "all else in {} is numbers or missing: {limit}if it means \"not measured\", add {}{}",
-                columns_listed(&columns),
-                options.join(" "),
-                if more { ", and the same for further texts" } else { "" }
-            ));
+        let words = self.columns.iter().filter(|column| column.has(TextKind::Word));
+        let (of_text, of_numbers): (Vec<&Column>, Vec<&Column>) =
+            words.partition(|column| column.is_of_text());
+        if !of_numbers.is_empty() {
+            found.push(advice_for_words(&of_numbers));
         }
-        match self.named(is_of_text)[..] {
+        match names(&of_text)[..] {
             [] => {}
             [column] => found.push(format!(
                 "name it with --id if it names the samples, or --label if it has classes; otherwise leave it out with --drop \
@@ -284,11 +272,37 @@ impl CellStyles {
         }
         found.join("; ")
     }
+}
 
-    /// Returns the names of the columns for which `holds` is true.
-    fn named(&self, holds: impl Fn(&Column) -> bool) -> Vec<&str> {
-        self.columns.iter().filter(|column| holds(column)).map(|column| &*column.name).collect()
-    }
+/// Returns advice for words in columns of numbers.
+fn advice_for_words(columns: &[&Column]) -> String {
+    let words = columns.iter().flat_map(|column| column.texts_of(TextKind::Word));
+    let texts: BTreeSet<&String> = words.collect();
+    let has_more = texts.len() > MAX_SHOWN_TEXTS || columns.iter().any(|column| column.has_more());
+    let is_beyond = |text: &&String| text.starts_with(['<', '>', '\u{2264}', '\u{2265}']);
+    let limit = if texts.iter().any(is_beyond) {
+        "for a value beyond a limit write a number, such as the limit or half of it (as a missing value it would get the \
+         mean of its column); "
+    } else {
+        ""
+    };
+    let shown = texts.iter().take(MAX_SHOWN_TEXTS);
+    let options: Vec<String> = shown.map(|text| format!("--missing-value '{text}'")).collect();
+    format!(
+        "all else in {} is numbers or missing: {limit}if it means \"not measured\", add {}{}",
+        listed_columns(columns),
+        options.join(" "),
+        if has_more { ", and the same for further texts" } else { "" }
+    )
+}
+
+fn names<'a>(columns: &[&'a Column]) -> Vec<&'a str> {
+    columns.iter().map(|column| column.name.as_str()).collect()
+}
+
+fn listed_columns(columns: &[&Column]) -> String {
+    let what = if columns.len() == 1 { "column" } else { "columns" };
+    format!("{what} {}", listed_up_to(MAX_SHOWN_COLUMNS, names(columns)))
 }
 
 /// Returns what is wrong with columns of text in a table of numbers and what to do, or `None` if each cell is a number
@@ -341,11 +355,6 @@ pub(super) fn lost_thousands(table: &Table) -> Option<String> {
             table.path.display()
         )
     })
-}
-
-fn columns_listed(names: &[&str]) -> String {
-    let columns = if names.len() == 1 { "column" } else { "columns" };
-    format!("{columns} {}", listed_up_to(MAX_SHOWN_COLUMNS, names))
 }
 
 #[cfg(test)]

@@ -24,52 +24,48 @@ pub(super) fn warnings(tables: &[Table], t: usize) -> Vec<String> {
     if rows.len() < MIN_ROWS {
         return Vec::new();
     }
-    let far = table.values.map_columns(&rows, |_, values| far_values(&values));
-    let mut n_far = [0_usize; 2];
-    let mut columns_of: BTreeMap<i64, (bool, usize, usize)> = BTreeMap::new();
-    for (side, of_side) in far.iter().flat_map(|of| of.iter().enumerate()) {
-        n_far[side] += usize::from(!of_side.is_empty());
-        for &(value, cells) in of_side {
-            let (is_above, columns, n_cells) = columns_of.entry(value).or_default();
-            (*is_above, *columns, *n_cells) = (side == 1, *columns + 1, *n_cells + cells);
-        }
-    }
-    columns_of.retain(|_, (is_above, columns, cells)| {
-        *columns > 1 && *cells > 2 && 2 * *columns > n_far[usize::from(*is_above)]
-    });
-    if columns_of.is_empty() {
-        return Vec::new();
-    }
-    let values: Vec<f64> = columns_of.keys().map(|&value| value as f64).collect();
-    let has = table.values.map_columns(&rows, |_, column| {
-        values.iter().map(|value| column.contains(value)).collect::<Vec<bool>>()
-    });
     let mut lines = Vec::new();
-    for (place, (value, (is_above, columns, cells))) in columns_of.into_iter().enumerate() {
-        let with_value = has.iter().filter(|of_column| of_column[place]).count();
-        if (columns as f64) < MIN_FAR_SHARE * with_value as f64 {
-            continue;
+    for (sign, side) in [(-1.0, "below"), (1.0, "above")] {
+        let far = table.values.map_columns(&rows, |_, values| far_values(&values, sign));
+        let n_far = far.iter().filter(|of_column| !of_column.is_empty()).count();
+        let mut found: BTreeMap<i64, (usize, usize)> = BTreeMap::new();
+        for &(value, cells) in far.iter().flatten() {
+            let (n_columns, n_cells) = found.entry(value).or_default();
+            (*n_columns, *n_cells) = (*n_columns + 1, *n_cells + cells);
         }
-        let x = value as f64;
-        let measures = |other: &Table| other.values.find(|_, y| y == x).is_some();
-        let elsewhere =
-            || tables.iter().enumerate().filter(|&(o, other)| o != t && measures(other));
-        let path = table.path.display();
-        let option = if elsewhere().any(|(_, other)| other.path == table.path) {
-            format!("'{}={value}'", table.name)
-        } else if elsewhere().next().is_some() {
-            format!("'{path}={value}'")
-        } else {
-            value.to_string()
-        };
-        let side = if is_above { "above" } else { "below" };
-        lines.push(format!(
-            "{path}: {value} is clustered on as a measurement: it occurs {cells} times in {columns} of {} columns, far \
-             {side} all other values; if it means \"not measured\", add --missing-value {option}",
-            table.features.len()
-        ));
+        found.retain(|_, (n_columns, n_cells)| {
+            *n_columns > 1 && *n_cells > 2 && 2 * *n_columns > n_far
+        });
+        for (value, (n_columns, n_cells)) in found {
+            let x = value as f64;
+            let has = table.values.map_columns(&rows, |_, column| column.contains(&x));
+            let n_with_value = has.into_iter().filter(|&has| has).count();
+            if n_columns as f64 >= MIN_FAR_SHARE * n_with_value as f64 {
+                let (path, option) = (table.path.display(), option(tables, t, value));
+                lines.push(format!(
+                    "{path}: {value} is clustered on as a measurement: it occurs {n_cells} times in {n_columns} of {} \
+                     columns, far {side} all other values; if it means \"not measured\", add --missing-value {option}",
+                    table.features.len()
+                ));
+            }
+        }
     }
     lines
+}
+
+/// Returns the value of `--missing-value` that hides a code in table `t` only, if another table measures it.
+fn option(tables: &[Table], t: usize, code: i64) -> String {
+    let measures = |other: &Table| other.values.find(|_, x| x == code as f64).is_some();
+    let others = tables.iter().enumerate().filter(|&(o, other)| o != t && measures(other));
+    let others: Vec<&Table> = others.map(|(_, other)| other).collect();
+    let table = &tables[t];
+    if others.is_empty() {
+        code.to_string()
+    } else if others.iter().any(|other| other.path == table.path) {
+        format!("'{}={code}'", table.name)
+    } else {
+        format!("'{}={code}'", table.path.display())
+    }
 }
 
 /// Returns the usual code for "not measured", such as 99 or -9, that occurs in several cells far from all other values,
@@ -78,48 +74,45 @@ pub fn usual_code(values: &[f64]) -> Option<(i64, usize)> {
     let is_usual = |&(value, n): &(i64, usize)| {
         n > 2 && value.unsigned_abs().to_string().bytes().all(|digit| digit == b'9')
     };
-    let far = if values.len() < MIN_ROWS { return None } else { far_values(values) };
-    far.into_iter().flatten().find(is_usual)
+    let mut far = far_values(values, -1.0).into_iter().chain(far_values(values, 1.0));
+    far.find(is_usual).filter(|_| values.len() >= MIN_ROWS)
 }
 
-/// Returns the whole numbers far below and far above the other values of a column, with their counts.
-fn far_values(values: &[f64]) -> [Vec<(i64, usize)>; 2] {
-    [-1.0, 1.0].map(|sign| {
-        let (mut ends, mut least) = (Vec::<(f64, usize)>::new(), f64::INFINITY);
-        for x in values.iter().filter(|x| !x.is_nan()).map(|x| sign * x) {
-            least = least.min(x);
-            match ends.iter().position(|&(end, _)| end <= x) {
-                Some(place) if ends[place].0 == x => ends[place].1 += 1,
-                place => ends.insert(place.unwrap_or(ends.len()), (x, 1)),
-            }
-            ends.truncate(MAX_CODES + 2);
+/// Returns the whole numbers of a column far above its other values, or with `sign` -1 far below them, with their counts.
+fn far_values(values: &[f64], sign: f64) -> Vec<(i64, usize)> {
+    let (mut ends, mut least) = (Vec::<(f64, usize)>::new(), f64::INFINITY);
+    for x in values.iter().filter(|x| !x.is_nan()).map(|x| sign * x) {
+        least = least.min(x);
+        match ends.iter().position(|&(end, _)| end <= x) {
+            Some(place) if ends[place].0 == x => ends[place].1 += 1,
+            place => ends.insert(place.unwrap_or(ends.len()), (x, 1)),
         }
-        let n_codes = (1..ends.len().min(MAX_CODES + 1)).find(|&n| {
-            let (gap, range) = (ends[n - 1].0 - ends[n].0, ends[n].0 - least);
-            let step = ends.get(n + 1).map_or(range, |next| ends[n].0 - next.0);
-            let between_codes = ends[0].0 - ends[n - 1].0;
-            range > 0.0 && gap >= range && gap > MIN_GAP_RATIO * step && gap > between_codes
-        });
-        let codes = &ends[..n_codes.unwrap_or(0)];
-        let is_code = |x: f64| x != 0.0 && x.fract() == 0.0 && x.abs() < 1e15;
-        if codes.iter().all(|&(x, _)| is_code(x)) {
-            codes.iter().map(|&(x, n)| ((sign * x) as i64, n)).collect()
-        } else {
-            Vec::new()
-        }
-    })
+        ends.truncate(MAX_CODES + 2);
+    }
+    let n_codes = (1..ends.len().min(MAX_CODES + 1)).find(|&n| {
+        let (gap, range) = (ends[n - 1].0 - ends[n].0, ends[n].0 - least);
+        let step = ends.get(n + 1).map_or(range, |next| ends[n].0 - next.0);
+        let between_codes = ends[0].0 - ends[n - 1].0;
+        range > 0.0 && gap >= range && gap > MIN_GAP_RATIO * step && gap > between_codes
+    });
+    ends.truncate(n_codes.unwrap_or(0));
+    let is_code = |x: f64| x != 0.0 && x.fract() == 0.0 && x.abs() < 1e15;
+    if !ends.iter().all(|&(x, _)| is_code(x)) {
+        return Vec::new();
+    }
+    ends.into_iter().map(|(x, n)| ((sign * x) as i64, n)).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::tests::table;
     use super::*;
+    use ndarray::Array2;
 
     /// Returns the warnings for four columns of 30 rows.
     fn lines(of_cell: &dyn Fn(usize, usize) -> f64) -> Vec<String> {
-        let of_column = |j: usize| move |i: usize| of_cell(i, j);
-        let [a, b, c, d] = [0, 1, 2, 3].map(of_column);
-        warnings(&[table("q", None, &[("a", &a), ("b", &b), ("c", &c), ("d", &d)])], 0)
+        let values = Array2::from_shape_fn((30, 4), |(i, j)| of_cell(i, j));
+        warnings(&[Table::with_ids("q", None, values)], 0)
     }
 
     #[test]
@@ -136,10 +129,8 @@ mod tests {
         for (code, of_scale) in [(99.0, 5), (9.0, 5), (9.0, 2), (-9.0, 4)] {
             let scale = |i: usize, j: usize| (1 + (i + j * 2) % of_scale) as f64;
             let found = lines(&|i, j| if (i + j) % 13 == 5 { code } else { scale(i, j) });
-            assert!(
-                found.len() == 1 && found[0].contains(&format!(": {code} is clustered on")),
-                "{code}"
-            );
+            assert_eq!(found.len(), 1, "{code}");
+            assert!(found[0].contains(&format!(": {code} is clustered on")), "{found:?}");
         }
         let several = |i: usize, j: usize| match (i + j) % 13 {
             k @ (5 | 6) => 93.0 + k as f64,

@@ -5,7 +5,6 @@ use crate::error::listed;
 use crate::option_names::line_of_names;
 use cdimc_data::MultiView;
 use std::collections::{HashMap, HashSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Number of common samples on which columns are compared first.
 const N_COMPARED: usize = 100;
@@ -59,15 +58,25 @@ fn common_columns(
         return Vec::new();
     }
     let first = &samples[..samples.len().min(N_COMPARED)];
-    let mut of_hash: HashMap<u64, Vec<usize>> = HashMap::new();
-    for (hash, column) in hashes(data, a, names[0], first) {
-        of_hash.entry(hash).or_default().push(column);
+    // Equal columns have equal keys: the values, and the name of a column of two values. A constant column has no key.
+    let keys = |view: usize, names: &[String]| {
+        data.matrix(view).map_columns(first, |column, values| {
+            // 0 and -0 are equal.
+            let bits: Vec<u64> = values.iter().map(|x| (x + 0.0).to_bits()).collect();
+            let n_different = bits.iter().collect::<HashSet<_>>().len();
+            let name = (n_different == 2).then(|| names[column].clone());
+            (n_different > 1).then_some((bits, name))
+        })
+    };
+    let mut of_key: HashMap<_, Vec<usize>> = HashMap::new();
+    for (column, key) in keys(a, names[0]).into_iter().enumerate() {
+        key.into_iter().for_each(|key| of_key.entry(key).or_default().push(column));
     }
     let values = |view: usize, column: usize| data.matrix(view).column(column, &samples);
-    let common = |(hash, column): (u64, usize)| {
+    let common = |(column, key): (usize, Option<_>)| {
+        let mut alike = of_key.get(&key?)?.clone();
         let mut of_column = values(b, column);
-        let alike = of_hash.get(&hash)?.iter().filter(|&&other| values(a, other) == of_column);
-        let alike: Vec<usize> = alike.copied().collect();
+        alike.retain(|&other| values(a, other) == of_column);
         let is_named = alike.iter().any(|&other| names[0][other] == names[1][column]);
         alike.first()?;
         of_column.sort_unstable_by(f64::total_cmp);
@@ -78,35 +87,7 @@ fn common_columns(
         let is_open = counts.len() == 2 && (samples.len() < MIN_SAMPLES_OF_TWO || !is_certain);
         (!is_open).then_some((column, is_certain))
     };
-    hashes(data, b, names[1], first).into_iter().filter_map(common).collect()
-}
-
-/// Returns a hash of the values in these samples, and the column, for each column that is not constant. The name of a
-/// column of two values is part of the hash.
-fn hashes(data: &MultiView, view: usize, names: &[String], samples: &[usize]) -> Vec<(u64, usize)> {
-    let mut of_column = vec![(DefaultHasher::new(), HashSet::new()); data.width(view)];
-    let mut buffer = Vec::new();
-    for &i in samples {
-        for ((hasher, distinct), x) in
-            of_column.iter_mut().zip(data.matrix(view).row(i, &mut buffer))
-        {
-            // 0 and -0 are equal.
-            let bits = (x + 0.0).to_bits();
-            bits.hash(hasher);
-            if distinct.len() < 3 {
-                distinct.insert(bits);
-            }
-        }
-    }
-    let of_column = of_column.into_iter().enumerate();
-    let varied = of_column.filter(|(_, (_, distinct))| distinct.len() > 1);
-    let hash = |(column, (mut hasher, distinct)): (usize, (DefaultHasher, HashSet<u64>))| {
-        if distinct.len() == 2 {
-            names[column].hash(&mut hasher);
-        }
-        (hasher.finish(), column)
-    };
-    varied.map(hash).collect()
+    keys(b, names[1]).into_iter().enumerate().filter_map(common).collect()
 }
 
 #[cfg(test)]
@@ -119,12 +100,10 @@ mod tests {
         let names = ["a".to_owned(), "b".to_owned()];
         let features = [vec!["x".into(), "y".into()], vec!["u".into(), "z".into()]];
         let lines = |b: fn(usize, usize) -> f64| {
-            let a = |(i, j): (usize, usize)| (i * (j + 2) % 17) as f64;
-            let [a, b] = [
-                Array2::from_shape_fn((30, 2), a),
-                Array2::from_shape_fn((30, 2), |at| b(at.0, at.1)),
-            ];
-            let mut views = vec![a, b];
+            let a: fn(usize, usize) -> f64 = |i, j| (i * (j + 2) % 17) as f64;
+            let view =
+                |of: fn(usize, usize) -> f64| Array2::from_shape_fn((30, 2), |(i, j)| of(i, j));
+            let mut views = vec![view(a), view(b)];
             // A sample with one view only is not compared.
             views[0].row_mut(3).fill(f64::NAN);
             warnings(&MultiView::from_nan_rows(views).unwrap(), &names, &features)

@@ -4,10 +4,9 @@
 mod cell_styles;
 mod codes;
 mod copies;
-mod equal_rows;
-mod filled_rows;
 mod forgotten_id;
 mod no_samples;
+mod rows;
 mod text_kind;
 
 #[cfg(feature = "files")]
@@ -15,9 +14,9 @@ pub(crate) use cell_styles::CellStyles;
 pub use cell_styles::text_among_numbers;
 pub use codes::usual_code;
 pub(crate) use copies::warnings as common_columns;
-pub(crate) use filled_rows::mostly_filled;
 pub(crate) use forgotten_id::forgotten_id;
 pub(crate) use no_samples::warnings as rows_that_are_no_samples;
+pub(crate) use rows::mostly_filled;
 
 use crate::Table;
 use crate::error::listed;
@@ -30,6 +29,9 @@ const MIN_ROWS: usize = 10;
 const SERIALS: std::ops::RangeInclusive<f64> = 10_959.0..=54_788.0;
 /// A spreadsheet makes dates of numbers below this one: 5.5, 1.47.
 const MAX_DATED: f64 = 100.0;
+/// Names of row numbers: `X.1` in R, `index` and `level_0` in pandas, `run` on instruments.
+const ROW_NUMBERS: &str =
+    "x index level row rowname rownames run runorder injection injectionorder";
 
 /// Returns one line per finding.
 pub(crate) fn warnings(tables: &[Table]) -> Vec<String> {
@@ -41,7 +43,7 @@ pub(crate) fn warnings(tables: &[Table]) -> Vec<String> {
             days(table),
             dates_for_numbers(table),
             dates_for_names(table),
-            equal_rows::warning(table),
+            rows::equal_rows(table),
         ];
         codes::warnings(tables, t).into_iter().chain(others.into_iter().flatten())
     };
@@ -51,28 +53,20 @@ pub(crate) fn warnings(tables: &[Table]) -> Vec<String> {
 /// Finds columns that count the rows from 0 or 1. A column with a typical name counts even if rows were removed: it
 /// only has to rise.
 fn row_numbers(table: &Table) -> Option<String> {
-    let n_rows = table.values.nrows();
-    if n_rows < MIN_ROWS {
-        return None;
-    }
-    let counts = |j: &usize| {
-        let first = table.values[[0, *j]];
-        let is_named = is_row_number(&table.features[*j]);
-        let is_begin = if is_named { first.fract() == 0.0 } else { first == 0.0 || first == 1.0 };
-        is_begin
-            && (1..n_rows).all(|i| {
-                let step = table.values[[i, *j]] - table.values[[i - 1, *j]];
-                step == 1.0 || (is_named && step > 0.0 && step.fract() == 0.0)
-            })
-    };
-    let found: Vec<&str> =
-        (0..table.features.len()).filter(counts).map(|j| table.features[j].as_str()).collect();
-    (!found.is_empty()).then(|| {
+    let (names, _) = columns_that(table, |name, values| {
+        let is_named = is_in(name, ROW_NUMBERS);
+        let begins =
+            if is_named { values[0].fract() == 0.0 } else { [0.0, 1.0].contains(&values[0]) };
+        let counts = |step: f64| step == 1.0 || (is_named && step > 0.0 && step.fract() == 0.0);
+        let is_found = begins && values.windows(2).all(|pair| counts(pair[1] - pair[0]));
+        (is_found && values.len() == table.values.nrows()).then_some(())
+    });
+    (!names.is_empty()).then(|| {
         format!(
             "{}: the order of the rows is clustered on: {} numbers them; leave it out with --drop '{}'",
             table.path.display(),
-            listed(&found),
-            found.join(",")
+            listed(&names),
+            line_of_names(&names)
         )
     })
 }
@@ -91,15 +85,10 @@ fn days(table: &Table) -> Option<String> {
         };
         f64::from(number) == x && (1900..=2100).contains(&year) && (1..=last).contains(&day)
     };
-    let rows: Vec<usize> = (0..table.values.nrows()).collect();
-    let first_day = |_, mut values: Vec<f64>| {
-        values.retain(|x| !x.is_nan());
-        (values.len() >= MIN_ROWS && values.iter().all(|&x| is_day(x))).then(|| values[0])
-    };
-    let days = table.values.map_columns(&rows, first_day);
-    let first = days.iter().flatten().next()?;
-    let names = table.features.iter().zip(&days).filter(|(_, day)| day.is_some());
-    let names: Vec<&String> = names.map(|(name, _)| name).collect();
+    let first_day =
+        |_: &str, values: Vec<f64>| values.iter().all(|&x| is_day(x)).then(|| values[0]);
+    let (names, days) = columns_that(table, first_day);
+    let first = days.first()?;
     Some(format!(
         "{}: days are clustered on as numbers, such as {first} in {}: leave them out with --drop '{}', or write durations in days",
         table.path.display(),
@@ -111,24 +100,20 @@ fn days(table: &Table) -> Option<String> {
 /// Finds days since 1900 among small numbers: a spreadsheet makes the date 45417 of 5.5, and 17168 of 1.47.
 fn dates_for_numbers(table: &Table) -> Option<String> {
     let is_serial = |x: f64| SERIALS.contains(&x) && x.fract() == 0.0;
-    let rows: Vec<usize> = (0..table.values.nrows()).collect();
-    let serials = |_, mut values: Vec<f64>| {
-        values.retain(|x| !x.is_nan());
+    let (names, serials) = columns_that(table, |_, values| {
         let (serials, others): (Vec<f64>, Vec<f64>) = values.iter().partition(|&&x| is_serial(x));
         let are_small = others.iter().all(|x| x.abs() < MAX_DATED);
         let have_decimals = others.iter().any(|x| x.fract() != 0.0);
         let is_found = are_small && have_decimals && serials.len() < others.len();
-        if is_found && values.len() >= MIN_ROWS { serials } else { Vec::new() }
-    };
-    let found = table.values.map_columns(&rows, serials);
-    let n: usize = found.iter().map(Vec::len).sum();
-    let first = found.iter().flatten().next()?;
-    let names = table.features.iter().zip(&found).filter(|(_, serials)| !serials.is_empty());
+        (is_found && !serials.is_empty()).then_some(serials)
+    });
+    let serials = serials.concat();
+    let (n, first) = (serials.len(), serials.first()?);
     Some(format!(
         "{}: dates are clustered on as numbers: {n} cells in {} are days since 1900, such as {first}, beside numbers below \
          {MAX_DATED}; a spreadsheet makes a date of a number such as 5.5: write these cells again from their source",
         table.path.display(),
-        listed(names.map(|(name, _)| name))
+        listed(names)
     ))
 }
 
@@ -146,22 +131,24 @@ fn dates_for_names(table: &Table) -> Option<String> {
     })
 }
 
-/// Returns whether programs give row numbers this name: `X.1` in R, `index` and `level_0` in pandas, `run` on instruments.
-fn is_row_number(name: &str) -> bool {
-    let name = name.trim_end_matches(|c: char| c == '.' || c == '_' || c.is_ascii_digit());
-    matches!(
-        name.to_lowercase().as_str(),
-        "x" | "index"
-            | "level"
-            | "row"
-            | "rowname"
-            | "rownames"
-            | "row.names"
-            | "run"
-            | "run_order"
-            | "injection"
-            | "injection_order"
-    )
+/// Returns the names of the columns in which `find` finds something, and what it finds. It gets the name of a column and
+/// its measured values, if there are enough.
+fn columns_that<T: Send>(
+    table: &Table,
+    find: impl Fn(&str, Vec<f64>) -> Option<T> + Sync,
+) -> (Vec<&String>, Vec<T>) {
+    let rows: Vec<usize> = (0..table.values.nrows()).collect();
+    let found = table.values.map_columns(&rows, |j, mut values| {
+        values.retain(|x| !x.is_nan());
+        if values.len() < MIN_ROWS { None } else { find(&table.features[j], values) }
+    });
+    table.features.iter().zip(found).filter_map(|(name, found)| Some((name, found?))).unzip()
+}
+
+/// Returns whether the letters of a name are one of `words`.
+fn is_in(name: &str, words: &str) -> bool {
+    let letters: String = name.to_lowercase().chars().filter(|c| c.is_alphabetic()).collect();
+    words.split_whitespace().any(|word| word == letters)
 }
 
 #[cfg(test)]

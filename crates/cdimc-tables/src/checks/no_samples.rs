@@ -1,6 +1,6 @@
 //! Finds rows that are not samples: summaries below a table, and annotation of features where samples are columns.
 
-use super::MIN_ROWS;
+use super::{MIN_ROWS, is_in};
 use crate::Table;
 use crate::error::listed;
 use crate::overlap::escaped;
@@ -26,13 +26,14 @@ pub(crate) fn warnings(tables: &[Table]) -> Vec<String> {
     };
     let of_table = |(odd, table): (&HashMap<&str, bool>, &Table)| {
         let ids = table.ids.iter().flatten().map(String::as_str).filter(|id| odd.contains_key(id));
-        let (summaries, rest): (Vec<&str>, Vec<&str>) =
+        let (summaries, mut rest): (Vec<&str>, Vec<&str>) =
             ids.partition(|id| is_in(id, SUMMARIES) || is_in(id, CONTROLS));
         // If one such row is found, other rows of this kind that are in no other file count too.
         let is_found = rest.iter().any(|id| is_outside_everywhere(id));
-        let rest =
-            rest.into_iter().filter(|id| is_found && (is_alone(id) || is_outside_everywhere(id)));
-        let rest = rest.collect();
+        rest.retain(|id| is_found && (is_alone(id) || is_outside_everywhere(id)));
+        let unlike =
+            "differ from the samples in names and values, like columns that annotate features,";
+        let found = [(summaries, "are named like summaries or controls"), (rest, unlike)];
         let line = |(names, what): (Vec<&str>, &str)| {
             let pattern: Vec<String> = names.iter().map(|name| escaped(name)).collect();
             (!names.is_empty()).then(|| {
@@ -44,13 +45,6 @@ pub(crate) fn warnings(tables: &[Table]) -> Vec<String> {
                 )
             })
         };
-        let found = [
-            (summaries, "are named like summaries or controls"),
-            (
-                rest,
-                "differ from the samples in names and values, like columns that annotate features,",
-            ),
-        ];
         found.into_iter().filter_map(line).collect::<Vec<String>>()
     };
     odd.iter().zip(tables).flat_map(of_table).collect()
@@ -100,46 +94,35 @@ fn has_number(name: &str) -> bool {
     name.contains(|c: char| c.is_ascii_digit())
 }
 
-/// Returns whether the letters of a name are one of `words`.
-fn is_in(name: &str, words: &str) -> bool {
-    let letters: String = name.to_lowercase().chars().filter(|c| c.is_alphabetic()).collect();
-    words.split_whitespace().any(|word| word == letters)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::tests::table;
     use super::*;
+    use ndarray::Array2;
 
     /// Returns the warnings for 30 samples and these rows with values `of_row`.
     fn lines(names: &[&str], of_row: fn(usize) -> f64) -> Vec<String> {
         let samples = (0..30).map(|i| format!("P{i:03}"));
         let ids: Vec<String> = names.iter().map(|&name| name.to_owned()).chain(samples).collect();
         let n_odd = names.len();
-        let of_column = |j: usize| {
-            move |i: usize| if i < n_odd { of_row(i + j) } else { ((i * 7 + j) % 31) as f64 / 9.0 }
+        let value = |(i, j): (usize, usize)| {
+            if i < n_odd { of_row(i + j) } else { ((i * 7 + j) % 31) as f64 / 9.0 }
         };
-        let [a, b, c] = [0, 1, 2].map(of_column);
-        let other = table("b", Some(ids[n_odd..].to_vec()), &[("x", &a), ("y", &b)]);
-        warnings(&[table("a", Some(ids), &[("a", &a), ("b", &b), ("c", &c)]), other])
+        let of = |name: &str, ids: &[String], n_columns: usize| {
+            let values = Array2::from_shape_fn((ids.len(), n_columns), value);
+            Table::with_ids(name, Some(ids.to_vec()), values)
+        };
+        warnings(&[of("a", &ids, 3), of("b", &ids[n_odd..], 2)])
     }
 
     #[test]
     fn annotation_and_summaries_among_samples_are_reported() {
         let found = lines(&["Start", "Gene.Length", "log2FoldChange"], |i| (1000 * i + 7) as f64);
-        assert_eq!(found.len(), 1);
-        assert!(
-            found[0].starts_with(
-                "a.csv: rows that differ from the samples in names and values, like columns that annotate features, count as \
-                 samples: `Start`, `Gene.Length`, `log2FoldChange`; leave"
-            ) && found[0].ends_with("--drop-samples '^(Start|Gene\\.Length|log2FoldChange)$'"),
-            "{found:?}"
-        );
-        let beside = |i: usize| if i == 0 { 1e6 } else { 1.7 };
-        assert!(
-            lines(&["Start", "GC"], beside)[0].contains("samples: `Start`, `GC`;"),
-            "both in one file"
-        );
+        let expected = "a.csv: rows that differ from the samples in names and values, like columns that annotate features, \
+                        count as samples: `Start`, `Gene.Length`, `log2FoldChange`; leave them out with --drop-samples \
+                        '^(Start|Gene\\.Length|log2FoldChange)$'";
+        assert_eq!(found, [expected]);
+        let both = lines(&["Start", "GC"], |i| if i == 0 { 1e6 } else { 1.7 });
+        assert!(both[0].contains("samples: `Start`, `GC`;"), "both in one file");
         let found = lines(&["Mean", "SD"], |_| 1.6);
         assert!(found.len() == 1 && found[0].contains("`Mean`, `SD`"), "{found:?}");
         let found = lines(&["QC_01", "Blank-2", "LLOQ", "Écart-type"], |_| 1.6);
