@@ -1,11 +1,11 @@
 //! Joins tables into views of the same samples, by id or row by row.
 
 use crate::checks::{self, forgotten_id};
-use crate::error::ensure;
+use crate::error::{ensure, listed};
 use crate::{Table, overlap};
-use cdimc_data::{DataError, Matrix, MultiView, ViewMask};
+use cdimc_data::{DataError, MultiView, ViewMask};
 use ndarray::Array2;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Several tables as one incomplete multi-view data set.
 #[derive(Debug, Clone)]
@@ -89,10 +89,11 @@ impl From<String> for JoinError {
 /// constant columns; the message names the file.
 pub fn join(tables: Vec<Table>, strict: bool) -> Result<Joined, JoinError> {
     check_ids_overlap(&tables)?;
-    tables.iter().try_for_each(check_measured)?;
     let mut tables = tables;
-    let notes: Vec<String> = tables.iter_mut().filter_map(leave_out_empty_columns).collect();
-    tables.iter().try_for_each(check_varies)?;
+    let mut notes = Vec::new();
+    for table in &mut tables {
+        notes.extend(leave_out_empty_columns(table)?);
+    }
     let id = match forgotten_id(&tables) {
         Some((true, message)) => return Err(message.into()),
         id => id.map(|(_, message)| message),
@@ -100,7 +101,7 @@ pub fn join(tables: Vec<Table>, strict: bool) -> Result<Joined, JoinError> {
     let mut warnings = overlap::warnings(&tables);
     warnings.extend(id);
     warnings.extend(checks::warnings(&tables));
-    let joined = assemble(tables, |view, column| column_mean(&view.values, column), strict)?;
+    let joined = assemble(tables, column_mean, strict)?;
     warnings.extend(checks::common_columns(&joined.data, &joined.names, &joined.features));
     warnings.extend(joined.warnings);
     Ok(Joined { warnings, notes, ..joined })
@@ -148,14 +149,25 @@ fn assemble(
     }
     let measured: Vec<usize> =
         (0..tables.len()).filter(|&v| observed.column(v).iter().any(|&o| o)).collect();
-    if measured.is_empty() {
-        tables.iter().try_for_each(check_measured)?;
+    if let ([table, ..], []) = (&tables[..], &measured[..]) {
+        return Err(all_missing(table).into());
     }
     let (kept, lost): (Vec<usize>, Vec<usize>) =
         (0..all_ids.len()).partition(|&i| observed.row(i).iter().any(|&o| o));
     let mut new_place = vec![usize::MAX; all_ids.len()];
     kept.iter().enumerate().for_each(|(new, &old)| new_place[old] = new);
-    let labels = known_labels(&tables, &rows_of, &kept, all_ids.len());
+    // The first table that has a class of a sample decides.
+    let labels = tables.iter().any(|table| table.labels.is_some()).then(|| {
+        let mut known = vec![String::new(); all_ids.len()];
+        for table in &tables {
+            for (label, sample) in table.labels.iter().flatten().zip(rows_of(table)) {
+                if known[sample].is_empty() {
+                    known[sample].clone_from(label);
+                }
+            }
+        }
+        kept.iter().map(|&i| known[i].clone()).collect()
+    });
 
     let files: Vec<String> = measured.iter().map(|&v| file(&tables[v])).collect();
     let (mut views, mut names, mut features) = (Vec::new(), Vec::new(), Vec::new());
@@ -165,10 +177,7 @@ fn assemble(
         let places: Vec<usize> =
             rows_of(&table).into_iter().map(|sample| new_place[sample]).collect();
         warnings.extend(checks::mostly_filled(&table, |row| &all_ids[kept[places[row]]]));
-        let mut of_table = fill_cells(&mut table, &fill, strict)?;
-        let samples = of_table.iter_mut().flat_map(|column| &mut column.samples);
-        samples.for_each(|row| *row = places[*row]);
-        filled.append(&mut of_table);
+        filled.extend(fill_cells(&mut table, &places, &fill, strict)?);
         views.push(table.values.placed(&places, kept.len()));
         names.push(table.name);
         features.push(table.features);
@@ -219,7 +228,7 @@ pub fn joined_by_number(tables: &[Table]) -> Option<String> {
 
 /// Checks that two tables share at least one id.
 fn check_ids_overlap(tables: &[Table]) -> Result<(), JoinError> {
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = HashSet::new();
     let with_ids = || tables.iter().filter_map(|table| table.ids.as_ref());
     if tables.len() < 2 || with_ids().count() < tables.len() {
         return Ok(());
@@ -234,45 +243,36 @@ fn check_ids_overlap(tables: &[Table]) -> Result<(), JoinError> {
     Ok(())
 }
 
-/// Leaves out columns without a value in any observed row and returns a line that names them.
-fn leave_out_empty_columns(table: &mut Table) -> Option<String> {
-    let n_observed = n_observed(table);
+/// Leaves out columns without a value in any observed row and returns a line that names them, after checking that there
+/// is a value and that some column varies.
+fn leave_out_empty_columns(table: &mut Table) -> Result<Option<String>, JoinError> {
+    let n_observed = (0..table.values.nrows()).filter(|&i| !table.values.is_missing(i)).count();
+    ensure!(n_observed > 0, else all_missing(table).into());
     let gaps = table.values.missing_cells();
     let is_empty = |j: &usize| gaps.get(j).is_some_and(|rows| rows.len() == n_observed);
-    let (empty, kept): (Vec<usize>, Vec<usize>) =
-        (0..table.features.len()).partition(|j| is_empty(j));
-    if empty.is_empty() || kept.is_empty() {
-        return None;
+    let n_columns = table.features.len();
+    let (empty, kept): (Vec<usize>, Vec<usize>) = (0..n_columns).partition(is_empty);
+    let note = (!empty.is_empty()).then(|| {
+        format!(
+            "{}: {} of {n_columns} columns have no value and are left out: {}",
+            file(table),
+            empty.len(),
+            listed(empty.iter().map(|&j| &table.features[j]))
+        )
+    });
+    if note.is_some() {
+        table.select_columns(&kept);
     }
-    let names: Vec<&str> = empty.iter().map(|&j| table.features[j].as_str()).collect();
-    let (n, of) = (names.len(), table.features.len());
-    let line = format!(
-        "{}: {n} of {of} columns have no value and are left out: {}",
-        file(table),
-        crate::error::listed(names)
-    );
-    table.values = table.values.select_columns(&kept);
-    table.features = kept.iter().map(|&j| table.features[j].clone()).collect();
-    Some(line)
-}
-
-fn n_observed(table: &Table) -> usize {
-    (0..table.values.nrows()).filter(|&i| !table.values.is_missing(i)).count()
-}
-
-/// Checks that the table has a value.
-fn check_measured(table: &Table) -> Result<(), JoinError> {
-    ensure!(n_observed(table) > 0, "{}: all values are missing", file(table));
-    Ok(())
-}
-
-fn check_varies(table: &Table) -> Result<(), JoinError> {
     ensure!(
-        n_observed(table) < 2 || table.values.varies(),
+        n_observed == 1 || table.values.varies(),
         "{}: every column is constant over the observed rows: the view cannot distinguish samples",
         file(table)
     );
-    Ok(())
+    Ok(note)
+}
+
+fn all_missing(table: &Table) -> String {
+    format!("{}: all values are missing", file(table))
 }
 
 fn check_names(tables: &[Table]) -> Result<(), JoinError> {
@@ -292,25 +292,26 @@ fn check_names(tables: &[Table]) -> Result<(), JoinError> {
 /// Returns the samples of all tables, in order of first appearance.
 fn sample_ids(tables: &[Table]) -> Result<Vec<String>, JoinError> {
     let Some(first) = tables.first() else { return Err(DataError::NoViews.into()) };
-    if let Some(with) = tables.iter().find(|table| table.ids.is_some()) {
-        if let Some(without) = tables.iter().find(|table| table.ids.is_none()) {
-            let [with, without] = [with, without].map(file);
-            return Err(format!(
-                "{with} has ids, {without} has none: give every view an id column or none"
-            )
-            .into());
+    let with_ids = |has: bool| tables.iter().find(|table| table.ids.is_some() == has);
+    match [with_ids(true), with_ids(false)] {
+        [Some(with), Some(without)] => Err(format!(
+            "{} has ids, {} has none: give every view an id column or none",
+            file(with),
+            file(without)
+        )
+        .into()),
+        [None, _] => {
+            let n_rows = first.values.nrows();
+            let odd = tables.iter().find(|table| table.values.nrows() != n_rows);
+            odd.map_or(Ok(()), |odd| Err(other_row_count(first, odd)))?;
+            Ok((1..=n_rows).map(|row| row.to_string()).collect())
         }
-    } else {
-        let expected = first.values.nrows();
-        if let Some(odd) = tables.iter().find(|table| table.values.nrows() != expected) {
-            return Err(other_row_count(first, odd));
+        [Some(_), None] => {
+            let mut seen = HashSet::new();
+            let ids = tables.iter().filter_map(|table| table.ids.as_ref()).flatten();
+            Ok(ids.filter(|id| seen.insert(id.as_str())).cloned().collect())
         }
-        return Ok((1..=expected).map(|row| row.to_string()).collect());
     }
-    let mut seen = std::collections::HashSet::new();
-    let ids = tables.iter().filter_map(|table| table.ids.as_ref()).flatten();
-    let ids: Vec<String> = ids.filter(|id| seen.insert(id.as_str())).cloned().collect();
-    Ok(ids)
 }
 
 fn other_row_count(first: &Table, odd: &Table) -> JoinError {
@@ -332,36 +333,17 @@ fn other_row_count(first: &Table, odd: &Table) -> JoinError {
     ))
 }
 
-/// Returns the class of each kept sample from the first table that has it.
-fn known_labels(
-    tables: &[Table],
-    rows_of: &impl Fn(&Table) -> Vec<usize>,
-    kept: &[usize],
-    n_ids: usize,
-) -> Option<Vec<String>> {
-    let mut known: Option<Vec<String>> = None;
-    for table in tables {
-        let Some(labels) = &table.labels else { continue };
-        let known = known.get_or_insert_with(|| vec![String::new(); n_ids]);
-        for (label, sample) in labels.iter().zip(rows_of(table)) {
-            if known[sample].is_empty() {
-                known[sample].clone_from(label);
-            }
-        }
-    }
-    known.map(|known| kept.iter().map(|&i| known[i].clone()).collect())
-}
-
 /// Returns the mean of the cells that are not missing.
-fn column_mean(values: &Matrix, column: usize) -> Option<f64> {
-    let measured = || (0..values.nrows()).map(|i| values[[i, column]]).filter(|x| !x.is_nan());
-    let n_measured = measured().count();
-    (n_measured > 0).then(|| measured().sum::<f64>() / n_measured as f64)
+fn column_mean(table: &Table, column: usize) -> Option<f64> {
+    let values = (0..table.values.nrows()).map(|i| table.values[[i, column]]);
+    let measured: Vec<f64> = values.filter(|x| !x.is_nan()).collect();
+    (!measured.is_empty()).then(|| measured.iter().sum::<f64>() / measured.len() as f64)
 }
 
-/// Fills single missing cells of observed rows with the column's mean; `samples` of the result are rows of the table.
+/// Fills single missing cells of observed rows with `fill(table, column)`; `places` are the samples of the rows.
 fn fill_cells(
     table: &mut Table,
+    places: &[usize],
     fill: impl Fn(&Table, usize) -> Option<f64>,
     strict: bool,
 ) -> Result<Vec<FilledColumn>, JoinError> {
@@ -379,7 +361,8 @@ fn fill_cells(
         })?;
         means.insert(j, mean);
         let (view, n_cells) = (table.name.clone(), gaps.len());
-        filled.push(FilledColumn { view, column, n_cells, samples: gaps });
+        let samples = gaps.into_iter().map(|row| places[row]).collect();
+        filled.push(FilledColumn { view, column, n_cells, samples });
     }
     if !means.is_empty() {
         table.values.fill_cells(|j| means.get(&j).copied());
@@ -445,20 +428,18 @@ mod tests {
 
     #[test]
     fn files_joined_by_row_number_get_a_warning_and_arrays_of_one_file_do_not() {
-        let one = |name, path: &str, ids: Option<&[&str]>| {
-            let path = path.into();
-            Table { path, ..table(name, ids, array![[1.0], [2.0]]) }
-        };
-        let note = joined_by_number(&[one("a", "a.npy", None), one("b", "b.mtx", None)]).unwrap();
-        assert!(note.starts_with("rows of a.npy, b.mtx are joined by their number"), "{note}");
-        let note = joined_by_number(&[one("a", "o.xlsx", None), one("b", "o.xlsx", None)]);
-        assert!(note.unwrap().starts_with("rows of the sheets of o.xlsx are joined"));
         let ids = Some(&["x", "y"][..]);
-        for (first, second) in
-            [(("o.npz", None), ("o.npz", None)), (("a.csv", ids), ("b.csv", ids))]
-        {
-            let tables = [one("a", first.0, first.1), one("b", second.0, second.1)];
-            assert_eq!(joined_by_number(&tables), None);
+        for (paths, ids, expected) in [
+            (["a.npy", "b.mtx"], None, Some("rows of a.npy, b.mtx are joined by their number")),
+            (["o.xlsx", "o.xlsx"], None, Some("rows of the sheets of o.xlsx are joined")),
+            (["o.npz", "o.npz"], None, None),
+            (["a.csv", "b.csv"], ids, None),
+        ] {
+            let of =
+                |path: &str| Table { path: path.into(), ..table("a", ids, array![[1.0], [2.0]]) };
+            let note = joined_by_number(&paths.map(of)).unwrap_or_default();
+            assert!(note.starts_with(expected.unwrap_or_default()), "{note}");
+            assert_eq!(note.is_empty(), expected.is_none(), "{paths:?}: {note}");
         }
     }
 
