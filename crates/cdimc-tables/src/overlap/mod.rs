@@ -222,22 +222,21 @@ impl<'a> IdOverlap<'a> {
 
     /// Finds ids that a program turned into dates, if only one table has dates as ids.
     fn date_advice(&self) -> Option<String> {
-        let is_date = |id: &&str| is_made_date(id);
-        let all = || std::iter::once(&self.own).chain(&self.others);
-        let of_side = |side: &Side<'a>| side.ids.iter().copied().filter(is_date).count();
-        let mut with_dates = all().filter(|side| of_side(side) > 0);
-        let (Some(side), None) = (with_dates.next(), with_dates.next()) else { return None };
-        let elsewhere = all().filter(|other| !std::ptr::eq(*other, side));
-        let elsewhere: HashSet<&str> =
-            elsewhere.flat_map(|other| other.ids.iter().copied()).collect();
-        let mut dates =
-            side.ids.iter().copied().filter(|id| is_date(id) && !elsewhere.contains(id));
-        let first = dates.next()?;
+        let of_side = |side: &Side<'a>| -> Vec<&str> {
+            side.ids.iter().copied().filter(|id| is_made_date(id)).collect()
+        };
+        let mut with_dates = self.sides().map(of_side).filter(|dates| !dates.is_empty());
+        let (Some(dates), None) = (with_dates.next(), with_dates.next()) else { return None };
         Some(format!(
-            "{} ids, such as `{first}`, look like days that a spreadsheet made of other ids: save the table again from its \
+            "{} ids, such as `{}`, look like days that a spreadsheet made of other ids: save the table again from its \
              source, with that column as text",
-            1 + dates.count()
+            dates.len(),
+            dates[0]
         ))
+    }
+
+    fn sides(&self) -> impl Iterator<Item = &Side<'a>> {
+        std::iter::once(&self.own).chain(&self.others)
     }
 }
 

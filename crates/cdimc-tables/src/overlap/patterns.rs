@@ -49,8 +49,8 @@ impl<'a> IdOverlap<'a> {
         all.reduce(|best, next| if next.0 > best.0 { next } else { best })
     }
 
-    /// Counts the names that the own ids share with others if each id is cut.
-    fn if_cut(&self, cut: impl Fn(&'a str) -> &'a str) -> Cut<'a> {
+    /// Counts the names that the own ids share with others if each id is cut; returns `None` if fewer than half are shared.
+    fn if_cut(&self, cut: impl Fn(&'a str) -> &'a str) -> Option<Cut<'a>> {
         let mut repeated = None;
         let mut names = |side: &Side<'a>| -> HashMap<&str, &str> {
             let mut first_of = HashMap::with_capacity(side.ids.len());
@@ -69,16 +69,17 @@ impl<'a> IdOverlap<'a> {
             let is_id = || own[name] == *name || self.known.contains(name);
             others.iter().any(|other| other.contains_key(name)) && (repeated.is_none() || is_id())
         };
-        Cut { n_shared: own.keys().filter(|name| is_shared(name)).count(), n: own.len(), repeated }
+        let (n_shared, n) = (own.keys().filter(|name| is_shared(name)).count(), own.len());
+        (2 * n_shared >= n).then_some(Cut { n_shared, n, repeated })
     }
 
-    /// Returns the pattern of the first `n` parts between separators, if it makes at least half of the names agree.
+    /// Returns the pattern of the first `n` parts between separators.
     fn parts_advice(&self, separator: char, n: usize) -> Option<(usize, String)> {
         let begin = |id: &'a str| {
             let (at, _) = id.match_indices(separator).nth(n - 1)?;
             Some(&id[..at]).filter(|begin| begin.split(separator).all(|part| !part.is_empty()))
         };
-        let Cut { n_shared, n: of, repeated } = self.if_cut(|id| begin(id).unwrap_or(id));
+        let Cut { n_shared, n: of, repeated } = self.if_cut(|id| begin(id).unwrap_or(id))?;
         let repeats = match repeated {
             None => String::new(),
             Some(_) if n > 1 || !self.shares_few() => return None,
@@ -92,69 +93,61 @@ impl<'a> IdOverlap<'a> {
             _ => format!("the first {n} parts between `{separator}` are"),
         };
         let pattern = vec![format!("[^{separator}]+"); n].join(&escaped(&separator.to_string()));
-        (2 * n_shared >= of).then(|| {
-            let shared = format!("{what} shared by {n_shared} of {of}");
-            (n_shared, format!("{shared}: --id-pattern '^({pattern})'{repeats}"))
-        })
+        let shared = format!("{what} shared by {n_shared} of {of}");
+        Some((n_shared, format!("{shared}: --id-pattern '^({pattern})'{repeats}")))
     }
 
-    /// Returns the pattern of the first `length` characters, if it makes at least half of the ids agree. It must cut all
-    /// longer ids alike and before a separator, a number or a word: `P1_rna` and `P11_rna` have no such length.
+    /// Returns the pattern of the first `length` characters. It must cut all longer ids alike and before a separator, a
+    /// number or a word: `P1_rna` and `P11_rna` have no such length.
     fn prefix_advice(&self, length: usize) -> Option<(usize, String)> {
         let kind = |c: char| (c.is_alphabetic(), c.is_numeric());
         let around = |id: &&str| {
             let mut kinds = id.chars().skip(length - 1).map(kind);
             Some([kinds.next()?, kinds.next()?])
         };
-        let ids = self.others.iter().chain([&self.own]).flat_map(|side| &side.ids);
+        let ids = self.sides().flat_map(|side| &side.ids);
         let ends: HashSet<_> = ids.filter_map(around).collect();
         let is_end = |[last, next]: &[(bool, bool); 2]| last != next && *last != (false, false);
         let is_clean = ends.iter().all(is_end)
             && ends.iter().map(|[_, next]| next).collect::<HashSet<_>>().len() < 2;
         let cut = |id: &'a str| id.char_indices().nth(length).map_or(id, |(at, _)| &id[..at]);
-        let Cut { n_shared, n: of, repeated } = self.if_cut(cut);
-        (is_clean && repeated.is_none() && 2 * n_shared >= of).then(|| {
+        let Cut { n_shared, n: of, repeated } = self.if_cut(cut)?;
+        (is_clean && repeated.is_none()).then(|| {
             let shared = format!("the first {length} characters are shared by {n_shared} of {of}");
             (n_shared, format!("{shared}: --id-pattern '^(.{{{length}}})'"))
         })
     }
 
-    /// Returns the prefixes and suffixes that only some tables have.
+    /// Returns the pattern that leaves out the prefixes and suffixes that only some tables have.
     fn affix_advice(&self, whole_parts: bool) -> Option<(usize, String)> {
-        let sides = || std::iter::once(&self.own).chain(&self.others);
         let (mut prefixes, mut suffixes): (Vec<&str>, Vec<&str>) =
-            sides().map(|side| side.affixes(whole_parts)).unzip();
+            self.sides().map(|side| side.affixes(whole_parts)).unzip();
         // A part that all tables have belongs to the names.
         let end = prefixes.iter().fold(prefixes[0], |end, prefix| common_suffix(end, prefix)).len();
         let begin =
             suffixes.iter().fold(suffixes[0], |begin, suffix| common_prefix(begin, suffix)).len();
         prefixes.iter_mut().for_each(|prefix| *prefix = &prefix[..prefix.len() - end]);
         suffixes.iter_mut().for_each(|suffix| *suffix = &suffix[begin..]);
-        let cores: Vec<HashSet<&str>> = sides()
-            .zip(prefixes.iter().zip(&suffixes))
-            .map(|(side, (prefix, suffix))| {
-                let inner = |id: &&'a str| id.strip_prefix(*prefix)?.strip_suffix(*suffix);
-                side.ids.iter().filter_map(inner).collect()
-            })
-            .collect();
-        let shared = cores[0].iter().filter(|id| cores[1..].iter().any(|ids| ids.contains(*id)));
-        let (shared, of) = (shared.count(), self.own.ids.len());
-        let all_differ = sides().zip(&cores).all(|(side, cores)| side.ids.len() == cores.len());
-        // `A01` and `B01` are two samples; `A01` and `01` may be one.
-        let n_affixed = |affixes: &[&str]| affixes.iter().filter(|affix| !affix.is_empty()).count();
-        let is_clear = whole_parts || (n_affixed(&prefixes) < 2 && n_affixed(&suffixes) < 2);
-        if !all_differ || !is_clear {
-            return None;
+        for affixes in [&mut prefixes, &mut suffixes] {
+            affixes.retain(|affix| !affix.is_empty());
+            // `A01` and `B01` are two samples; `A01` and `01` may be one.
+            if !whole_parts && affixes.len() > 1 {
+                return None;
+            }
         }
+        let cut = |id: &'a str| {
+            let id = prefixes.iter().find_map(|prefix| id.strip_prefix(prefix)).unwrap_or(id);
+            suffixes.iter().find_map(|suffix| id.strip_suffix(suffix)).unwrap_or(id)
+        };
+        let Cut { n_shared, n: of, repeated } = self.if_cut(cut)?;
         let any_of = |affixes: &[&str]| {
-            let there = affixes.iter().filter(|affix| !affix.is_empty());
-            let there: Vec<String> = there.map(|affix| escaped(affix)).collect();
-            if there.is_empty() { String::new() } else { format!("(?:{})?", there.join("|")) }
+            let any: Vec<String> = affixes.iter().map(|affix| escaped(affix)).collect();
+            if any.is_empty() { String::new() } else { format!("(?:{})?", any.join("|")) }
         };
         let pattern = format!("^{}(.*?){}$", any_of(&prefixes), any_of(&suffixes));
         let what = "without the common beginnings and ends of the ids of a file";
-        (2 * shared >= of).then(|| {
-            (shared, format!("{what}, {shared} of {of} are shared: --id-pattern '{pattern}'"))
+        repeated.is_none().then(|| {
+            (n_shared, format!("{what}, {n_shared} of {of} are shared: --id-pattern '{pattern}'"))
         })
     }
 }
