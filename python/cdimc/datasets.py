@@ -87,12 +87,16 @@ def make_views(
     >>> [view.shape for view in data.views]
     [(60, 12), (60, 7), (60, 20)]
     """
+    try:
+        maps = [{"width": width, "map": kind} for width, kind in views]
+    except (TypeError, ValueError):
+        raise ValueError(f'views = {views!r}: must be pairs of a number of features and "linear" or "nonlinear"') from None
     description: dict[str, Any] = {
         "n-samples": n_samples,
         "n-clusters": n_clusters,
         "n-factors": n_factors,
         "separation": separation,
-        "views": [{"width": width, "map": kind} for width, kind in views],
+        "views": maps,
         "noise": noise,
         "outliers": outliers,
     }

@@ -120,6 +120,8 @@ def test_data_sets_come_with_their_truth():
         cdimc.datasets.load("nowhere")
     with pytest.raises(ValueError):
         cdimc.datasets.make_views(0)
+    with pytest.raises(ValueError, match=r"views = \[3, 4\]: must be pairs"):
+        cdimc.datasets.make_views(views=[3, 4])
     drawn = [cdimc.datasets.make_views(30, 3, random_state=None).views[0] for _ in range(2)]
     assert not np.array_equal(*drawn)
     with pytest.raises(ValueError, match="random_state = -1: must lie in"):

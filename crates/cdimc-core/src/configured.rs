@@ -61,16 +61,21 @@ where
     T: Clusterer + Default + DeserializeOwned + Serialize + JsonSchema + 'static,
 {
     let refused = |message| MethodError::Settings { method, message };
-    let refuse = |e: serde_json::Error| refused(e.to_string());
     let method_with: T = if settings.is_null() {
         T::default()
     } else {
-        serde_json::from_value(settings).map_err(refuse)?
+        serde_path_to_error::deserialize(settings).map_err(|error| refused(rule_of(&error)))?
     };
     let method_with = complete(method_with);
     method_with.check().map_err(|e| refused(e.to_string()))?;
-    let settings = serde_json::to_value(&method_with).map_err(refuse)?;
+    let settings = serde_json::to_value(&method_with).map_err(|e| refused(e.to_string()))?;
     Ok(Configured { clusterer: Box::new(method_with), settings, described: settings_of::<T> })
+}
+
+/// Returns the name of the setting that is wrong, and the rule that it breaks.
+fn rule_of(error: &serde_path_to_error::Error<serde_json::Error>) -> String {
+    let rule = error.inner().to_string().replace("expected usize", "expected a whole number");
+    if rule.starts_with("unknown field") { rule } else { format!("{}: {rule}", error.path()) }
 }
 
 /// Returns the settings of `T` as JSON: `defaults` in order of declaration, and `schema`, the JSON Schema with

@@ -10,7 +10,7 @@ pub enum Language {
 }
 
 /// Advice with an option, in Python and in R; `{}` is the option's value. Earlier rows are replaced first.
-const ADVICE: [(&str, &str, &str); 18] = [
+const ADVICE: [(&str, &str, &str); 19] = [
     (
         "name it with --id if it names the samples, or --label if it has classes; otherwise leave it out with --drop {}",
         "make it the index if it names the samples; otherwise leave it out",
@@ -23,6 +23,7 @@ const ADVICE: [(&str, &str, &str); 18] = [
         ", and use the one that names the samples as row names",
     ),
     (" with --drop {}", "", ""),
+    ("without an id column (--id)", "without an index of ids", "without row names"),
     (
         " with --drop-samples {}",
         ": frame[~frame.index.str.contains(r\"{}\")]",

@@ -109,6 +109,11 @@ mod tests {
             #[cfg(feature = "networks")]
             ("pmvc-cgan", json!({"widths": [500, 0, 100]}), "widths = 0: must be at least 1"),
             ("best-view", json!({"restarts": 0}), "restarts = 0: must be at least 1"),
+            (
+                "best-view",
+                json!({"restarts": 2.5}),
+                "restarts: invalid type: floating point `2.5`, expected a whole number",
+            ),
             ("img", json!({"beta": 0.0}), "beta = 0: must be positive and finite"),
             (
                 "concat",
