@@ -16,42 +16,10 @@ const LISTED: usize = 5;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NewSamplesError {
-    /// No view of the model has the name of a table.
-    #[error("{file}: the model has no view `{name}`; it has {known}: choose one with NAME=FILE")]
-    UnknownView {
-        /// The file.
-        file: String,
-        /// Name of the table as a view.
-        name: String,
-        /// Names of the model's views.
-        known: String,
-    },
-    /// A table lacks columns of its view.
-    #[error(
-        "{file}: lacks {n_missing} of the {n_columns} columns of the model's view `{view}`: {missing}{also}"
-    )]
-    MissingColumns {
-        /// The file.
-        file: String,
-        /// Number of columns it lacks.
-        n_missing: usize,
-        /// Number of columns of the view.
-        n_columns: usize,
-        /// Name of the view.
-        view: String,
-        /// First column that it lacks.
-        missing: String,
-        /// First unknown column of the table, if any.
-        also: String,
-    },
-    /// A view of the model has no table, although all views are needed.
-    #[error("the model's view `{name}` is not there: its training had {known}")]
-    MissingView {
-        /// Name of the view.
-        name: String,
-        /// Names of the model's views.
-        known: String,
-    },
+    /// A table is no view of the model, lacks columns of its view, or is absent although all views are needed; the message
+    /// names it.
+    #[error("{0}")]
+    Tables(String),
     /// The tables cannot be joined.
     #[error(transparent)]
     Join(#[from] JoinError),
@@ -120,8 +88,10 @@ impl NamedModel {
     ) -> Result<Joined, NewSamplesError> {
         let (which, warnings) = self.recognize(&mut tables)?;
         if let Some(missing) = (0..self.views.len()).find(|view| !which.contains(view)) {
-            let name = self.views[missing].name.clone();
-            return Err(NewSamplesError::MissingView { name, known: self.known() });
+            let (name, known) = (&self.views[missing].name, self.known());
+            let message =
+                format!("the model's view `{name}` is not there: its training had {known}");
+            return Err(NewSamplesError::Tables(message));
         }
         let mut of_view: Vec<(usize, Table)> = which.into_iter().zip(tables).collect();
         of_view.sort_by_key(|&(view, _)| view);
@@ -140,20 +110,18 @@ impl NamedModel {
         let only_one = tables.len() == 1 && self.views.len() == 1;
         let (mut which, mut warnings) = (Vec::with_capacity(tables.len()), Vec::new());
         for table in tables {
-            let view = if only_one { 0 } else { self.view_of(table)? };
+            let named = self.views.iter().position(|view| view.name == table.name);
+            let unknown = || {
+                let (file, name, known) = (table.path.display(), &table.name, self.known());
+                NewSamplesError::Tables(format!(
+                    "{file}: the model has no view `{name}`; it has {known}: choose one with NAME=FILE"
+                ))
+            };
+            let view = named.or(only_one.then_some(0)).ok_or_else(unknown)?;
             warnings.extend(order_columns(table, &self.views[view].features)?);
             which.push(view);
         }
         Ok((which, warnings))
-    }
-
-    fn view_of(&self, table: &Table) -> Result<usize, NewSamplesError> {
-        let found = self.views.iter().position(|view| view.name == table.name);
-        found.ok_or_else(|| NewSamplesError::UnknownView {
-            file: table.path.display().to_string(),
-            name: table.name.clone(),
-            known: self.known(),
-        })
     }
 
     /// Returns the names of the model's views for a message.
@@ -172,41 +140,35 @@ pub(crate) fn order_columns(
         return Ok(None);
     }
     let file = table.path.display();
-    let column_of: HashMap<&str, usize> =
-        table.features.iter().enumerate().map(|(j, name)| (name.as_str(), j)).collect();
-    let missing: Vec<&str> =
-        features.iter().map(String::as_str).filter(|name| !column_of.contains_key(name)).collect();
-    let known: HashSet<&str> = features.iter().map(String::as_str).collect();
-    let unknown: Vec<&str> =
-        table.features.iter().map(String::as_str).filter(|name| !known.contains(name)).collect();
+    let column_of: HashMap<&String, usize> = table.features.iter().zip(0..).collect();
+    let missing: Vec<&String> =
+        features.iter().filter(|name| !column_of.contains_key(name)).collect();
+    let known: HashSet<&String> = features.iter().collect();
+    let unknown: Vec<&String> =
+        table.features.iter().filter(|name| !known.contains(name)).collect();
     if !missing.is_empty() {
         let also = match unknown.as_slice() {
             [] => String::new(),
             unknown => format!("; unknown to the model: {}", listed(unknown)),
         };
-        return Err(NewSamplesError::MissingColumns {
-            file: file.to_string(),
-            n_missing: missing.len(),
-            n_columns: features.len(),
-            view: table.name.clone(),
-            missing: listed(&missing),
-            also,
-        });
+        return Err(NewSamplesError::Tables(format!(
+            "{file}: lacks {} of the {} columns of the model's view `{}`: {}{also}",
+            missing.len(),
+            features.len(),
+            table.name,
+            listed(&missing)
+        )));
     }
-    let warning = (!unknown.is_empty()).then(|| {
-        format!(
-            "{file}: columns unknown to the model are left out ({}): {}",
-            unknown.len(),
-            listed(&unknown)
-        )
-    });
-    let order: Vec<usize> = features.iter().map(|feature| column_of[feature.as_str()]).collect();
+    let (n, names) = (unknown.len(), listed(&unknown));
+    let warning = (n > 0)
+        .then(|| format!("{file}: columns unknown to the model are left out ({n}): {names}"));
+    let order: Vec<usize> = features.iter().map(|feature| column_of[feature]).collect();
     table.values = table.values.select_columns(&order);
     table.features = features.to_vec();
     Ok(warning)
 }
 
-fn listed(names: &[&str]) -> String {
+fn listed(names: &[&String]) -> String {
     let shown: Vec<String> = names.iter().take(LISTED).map(|name| format!("`{name}`")).collect();
     let more = names.len().saturating_sub(LISTED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
