@@ -1,10 +1,28 @@
-//! Means of numbers, and numbers as text.
+//! Means of numbers, sizes of clusters, and numbers as text.
+
+use cdimc_data::unit_of;
 
 /// Returns the mean of the values; `None` if there are none.
 pub(crate) fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     let add = |(sum, n): (f64, f64), x: f64| (sum + x, n + 1.0);
     let (sum, n) = values.into_iter().fold((0.0, 0.0), add);
     (n > 0.0).then(|| sum / n)
+}
+
+/// Returns the mean and the standard deviation of the values. They are taken in units of the largest value, so that no
+/// square overflows.
+pub(crate) fn mean_and_deviation(values: &[f64]) -> (f64, f64) {
+    let (unit, n) = (unit_of(values.iter().copied()), values.len() as f64);
+    let mean = values.iter().map(|x| x / unit).sum::<f64>() / n;
+    let variance = values.iter().map(|x| (x / unit - mean).powi(2)).sum::<f64>() / n;
+    (unit * mean, unit * variance.sqrt())
+}
+
+/// Returns the number of samples of each of `n_clusters` clusters.
+pub(crate) fn sizes(labels: &[usize], n_clusters: usize) -> Vec<usize> {
+    let mut sizes = vec![0; n_clusters];
+    labels.iter().for_each(|&label| sizes[label] += 1);
+    sizes
 }
 
 /// Returns the number of clusters with these labels, empty ones before the last included.

@@ -41,39 +41,41 @@ pub enum Values {
 impl SampleTable {
     /// Returns the columns of the clusters that a fit or a model found for `samples`.
     pub fn new(found: &Clustering, samples: &Joined) -> Self {
+        let n_views_of = |i| samples.data.mask().n_views_of(i);
+        Self::of(found, (0..found.labels.len()).map(n_views_of).collect())
+    }
+
+    /// Returns the columns for samples of which none has a value.
+    #[cfg(feature = "command")]
+    pub(crate) fn without_values() -> Self {
+        Self::of(&Clustering::from_labels(Vec::new()), Vec::new())
+    }
+
+    fn of(found: &Clustering, n_views: Vec<usize>) -> Self {
         let clusters = found.labels.iter().copied().map(Some).collect();
-        let views = (0..found.labels.len()).map(|i| samples.data.mask().n_views_of(i)).collect();
         let numbers = |values: &Option<Vec<f64>>| values.clone().map(Values::Numbers);
-        Self {
-            columns: vec![
-                Column::new(
-                    "cluster",
-                    "its cluster, counted from 0; none if the sample has no value",
-                    Some(Values::Clusters(clusters)),
-                ),
-                Column::new("confidence", "0 to 1, high is sure", numbers(&found.confidence)),
-                Column::new(
-                    "loss",
-                    "distance from the cluster, low is good",
-                    numbers(&found.losses),
-                ),
-                Column::new(
-                    "views",
-                    "in how many views the sample was observed",
-                    Some(Values::Counts(views)),
-                ),
-                Column::new(
-                    "unusual",
-                    "1 if, in some view, it is farther from its cluster than 99.9 % of the training samples",
-                    found.unusual.clone().map(Values::Flags),
-                ),
-                Column::new(
-                    "set",
-                    "the likely clusters if all views were measured, such as `1 or 3`",
-                    found.sets.clone().map(Values::Sets),
-                ),
-            ],
-        }
+        let columns = [
+            (
+                "cluster",
+                "its cluster, counted from 0; none if the sample has no value",
+                Some(Values::Clusters(clusters)),
+            ),
+            ("confidence", "0 to 1, high is sure", numbers(&found.confidence)),
+            ("loss", "distance from the cluster, low is good", numbers(&found.losses)),
+            ("views", "in how many views the sample was observed", Some(Values::Counts(n_views))),
+            (
+                "unusual",
+                "1 if, in some view, it is farther from its cluster than 99.9 % of the training samples",
+                found.unusual.clone().map(Values::Flags),
+            ),
+            (
+                "set",
+                "the likely clusters if all views were measured, such as `1 or 3`",
+                found.sets.clone().map(Values::Sets),
+            ),
+        ];
+        let column = |(name, description, values)| Column::new(name, description, values);
+        Self { columns: columns.map(column).into() }
     }
 
     /// Returns the columns of a fit: also stability, and the clusters by single views, if they were computed.

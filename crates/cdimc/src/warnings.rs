@@ -5,7 +5,7 @@
 //! A warning begins with its consequence for the user.
 
 use crate::cluster_number::ClusterNumber;
-use crate::numbers::{mean, n_clusters};
+use crate::numbers::{self, mean, n_clusters};
 use crate::tables::Joined;
 use cdimc_baselines::Concat;
 use cdimc_core::Clusterer;
@@ -264,7 +264,10 @@ pub(crate) fn of_number(number: &ClusterNumber) -> Option<Warning> {
         );
         return Some(Warning { sign: Sign::NoSharedStructure, text });
     }
-    let share = number.share_of_chosen().filter(|&share| share < MAJORITY)?;
+    let share = number.share_of(number.chosen);
+    if number.votes.is_empty() || share >= MAJORITY {
+        return None;
+    }
     let next = number.runner_up.map_or_else(String::new, |k| {
         format!(", and {:.0} % choose {k}", 100.0 * number.share_of(k))
     });
@@ -320,8 +323,7 @@ pub(crate) fn seeds_disagree(clusterings: &[Vec<usize>]) -> Option<Warning> {
 
 /// Warns about clusters without samples, and clusters of one sample; adds a note on other small ones.
 fn sizes(labels: &[usize], n_clusters: usize) -> Vec<Warning> {
-    let mut sizes = vec![0_usize; n_clusters];
-    labels.iter().for_each(|&label| sizes[label] += 1);
+    let sizes = numbers::sizes(labels, n_clusters);
     let of_size = |size: usize| sizes.iter().filter(|&&s| s == size).count();
     let is_small = |size: &&usize| (2..MIN_ROWS).contains(*size);
     let small: Vec<String> = sizes.iter().filter(is_small).map(usize::to_string).collect();

@@ -234,11 +234,6 @@ impl ClusterNumber {
         self.shared_structure = Some(structure);
     }
 
-    /// Returns the share of the splits that choose the chosen number; `None` if splits do not decide.
-    pub(crate) fn share_of_chosen(&self) -> Option<f64> {
-        (!self.votes.is_empty()).then(|| self.share_of(self.chosen))
-    }
-
     /// Returns the share of the splits that choose a number.
     pub(crate) fn share_of(&self, n_clusters: usize) -> f64 {
         let vote = self.votes.iter().find(|vote| vote.n_clusters == n_clusters);

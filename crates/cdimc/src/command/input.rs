@@ -10,13 +10,16 @@ use crate::{NamedModel, training_set};
 use anyhow::bail;
 use clap::Args;
 use serde::{Deserialize, Serialize};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// Text that [`Input::occurred`] has if the pattern of `--id-pattern` matches an id.
+const ID_PATTERN: &str = "--id-pattern";
+
 #[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
 #[command(next_help_heading = "Tables")]
-#[serde(rename_all = "kebab-case")]
+#[serde(default, rename_all = "kebab-case")]
 pub(crate) struct Input {
     /// Table of a view, one row per sample, or a 10x Genomics folder. MEMBER is an array, layer, modality or feature type;
     /// cluster and predict read parts: NAME='rna/*.parquet'
@@ -25,7 +28,6 @@ pub(crate) struct Input {
     pub(crate) views: Vec<ViewSource>,
     /// Column or array with the sample names that join the tables
     #[arg(long, value_name = "[FILE=]COLUMN")]
-    #[serde(default)]
     pub(crate) id: Vec<String>,
     /// Column of known classes, never used to find clusters
     #[arg(long, value_name = "COLUMN")]
@@ -35,44 +37,36 @@ pub(crate) struct Input {
     pub(crate) missing_values: Vec<String>,
     /// Number of lines above the table of a text file or spreadsheet
     #[arg(long, value_name = "[FILE=]N", hide_short_help = true)]
-    #[serde(default)]
     pub(crate) skip_lines: Vec<String>,
     /// Only columns to use; quote a name with a comma
     #[arg(long, value_name = "COLUMN,..")]
-    #[serde(default)]
     pub(crate) columns: Vec<String>,
     /// Columns to leave out, such as names and dates
     #[arg(long, value_name = "COLUMN,..")]
-    #[serde(default)]
     pub(crate) drop: Vec<String>,
     /// Pattern of the ids of samples to leave out
     #[arg(long, value_name = "REGEX", allow_hyphen_values = true, hide_short_help = true)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) drop_samples: Option<String>,
     /// File whose columns are samples; --id names its features
     #[arg(long, value_name = "FILE")]
-    #[serde(default)]
     pub(crate) transposed: Vec<String>,
     /// Part of an id that names the sample, such as '^(.{12})' of a TCGA barcode
     #[arg(long, value_name = "REGEX", hide_short_help = true)]
-    #[serde(default)]
     pub(crate) id_pattern: Option<String>,
     /// Table from ids to samples: assay (view), primary, colname
     #[arg(long, value_name = "FILE", conflicts_with = "id_pattern", hide_short_help = true)]
-    #[serde(default)]
     pub(crate) sample_map: Option<PathBuf>,
     /// Several rows of one sample or features of one name: refuse, first or mean
     #[arg(long, value_name = "WHICH", default_value = "refuse", hide_short_help = true)]
-    #[serde(default)]
     pub(crate) replicates: Replicates,
     /// Memory for the content of a packed file
     #[arg(long, value_name = "BYTES", hide_short_help = true)]
-    #[serde(default)]
     pub(crate) max_bytes: Option<u64>,
     /// Refuse single missing cells; else column means fill them
     #[arg(long)]
     pub(crate) strict: bool,
-    /// The `missing_values` and `drop_samples` that occur in the files.
+    /// The options that match something in the files read so far, in all parts.
     #[arg(skip)]
     #[serde(skip)]
     pub(crate) occurred: Occurred,
@@ -82,35 +76,25 @@ pub(crate) struct Input {
     pub(crate) views_of_parts: Option<Arc<[ViewSource]>>,
 }
 
-/// An option and the name of a column.
-pub(crate) type Named = (&'static str, String);
-
 impl Input {
     /// Reads the tables from the files. Refuses an option that names a column which no table has.
     pub(crate) fn tables(&self) -> anyhow::Result<Vec<Table>> {
-        let (tables, unmatched) = self.read_tables()?;
-        self.refuse_pattern(unmatched)?;
-        let known: HashSet<Named> = self.named_in(&tables).collect();
-        self.refuse_unknown(|named| known.contains(named))?;
+        let tables = self.read_tables()?;
+        self.refuse_unmatched(&tables)?;
         Ok(tables)
     }
 
-    /// Reads the tables from the files; also returns the first id if `--id-pattern` matches no id.
-    pub(crate) fn read_tables(&self) -> anyhow::Result<(Vec<Table>, Option<String>)> {
+    /// Reads the tables from the files, and records the options that match something in them.
+    pub(crate) fn read_tables(&self) -> anyhow::Result<Vec<Table>> {
         let options = ReadOptions {
-            id: None,
             label: self.label.clone(),
-            missing_values: Vec::new(),
             columns: names(&self.columns).collect(),
             drop: names(&self.drop).collect(),
             replicates: self.replicates,
-            skip_lines: 0,
-            transposed: false,
             max_bytes: self.max_bytes,
             decoder: super::STARTED.get().map(|started| started.program.clone()),
-            member: None,
-            occurred: Occurred::default(),
             warned: self.occurred.clone(),
+            ..ReadOptions::default()
         };
         let mut tables = Vec::new();
         for file in &self.transposed {
@@ -141,11 +125,12 @@ impl Input {
             self.note_occurred(source, &options);
         }
         let names = self.sample_names()?;
-        let all = || tables.iter().flat_map(|table| table.ids.iter().flatten());
-        let dropping = self.drop_samples.iter().filter(|_| all().any(|id| names.drops(id)));
+        let ids = || tables.iter().flat_map(|table| table.ids.iter().flatten());
+        let dropping = self.drop_samples.iter().filter(|_| ids().any(|id| names.drops(id)));
         dropping.for_each(|pattern| _ = self.occurred.add(pattern));
-        let matches_none = names.match_nothing(all().map(String::as_str));
-        let unmatched = all().next().filter(|_| matches_none).cloned();
+        if !names.match_nothing(ids().map(String::as_str)) {
+            self.occurred.add(ID_PATTERN);
+        }
         self.warn_of_unmatched(&tables, &names);
         let mut renamed = Vec::with_capacity(tables.len());
         for mut table in tables {
@@ -154,7 +139,17 @@ impl Input {
                 found => renamed.push(found.map(|()| table)?),
             }
         }
-        Ok((renamed, unmatched))
+        for (option, name) in self.named_columns() {
+            let has_it = |table: &Table| match option {
+                "--columns" => table.features.contains(&name),
+                "--drop" => table.left_out.contains(&name),
+                _ => table.labels.is_some(),
+            };
+            if renamed.iter().any(has_it) {
+                self.occurred.add(&format!("{option} {name}"));
+            }
+        }
+        Ok(renamed)
     }
 
     /// Returns whether a file may be left out, because it has no rows in this part.
@@ -181,37 +176,27 @@ impl Input {
         }
     }
 
-    /// Refuses an `--id-pattern` that matched no id; `unmatched` is the first id.
-    pub(crate) fn refuse_pattern(&self, unmatched: Option<String>) -> anyhow::Result<()> {
-        let Some(first) = unmatched else { return Ok(()) };
-        let pattern = self.id_pattern.as_deref().unwrap_or_default();
-        bail!("--id-pattern '{pattern}': matches no id of any view (`{first}` is the first)")
+    /// Refuses an `--id-pattern` and names of columns that match nothing in the files read so far; `tables` are the last.
+    pub(crate) fn refuse_unmatched(&self, tables: &[Table]) -> anyhow::Result<()> {
+        let first = tables.iter().flat_map(|table| table.ids.iter().flatten()).next();
+        if let (Some(pattern), Some(first)) = (&self.id_pattern, first)
+            && !self.occurred.has(ID_PATTERN)
+        {
+            bail!("--id-pattern '{pattern}': matches no id of any view (`{first}` is the first)");
+        }
+        let is_known = |option: &str, name: &str| self.occurred.has(&format!("{option} {name}"));
+        match self.named_columns().find(|(option, name)| !is_known(option, name)) {
+            Some((option, name)) => bail!("no view has a column `{name}` ({option})"),
+            None => Ok(()),
+        }
     }
 
-    /// Returns the columns that options name.
-    fn named(&self) -> impl Iterator<Item = Named> {
+    /// Returns the columns that options name, each with its option.
+    fn named_columns(&self) -> impl Iterator<Item = (&'static str, String)> {
         let columns = names(&self.columns).map(|name| ("--columns", name));
         let drop = names(&self.drop).map(|name| ("--drop", name));
         let label = self.label.clone().into_iter().map(|name| ("--label", name));
         columns.chain(drop).chain(label)
-    }
-
-    /// Returns the named columns that at least one of these tables has.
-    pub(crate) fn named_in(&self, tables: &[Table]) -> impl Iterator<Item = Named> {
-        let has = |table: &Table, (option, name): &Named| match *option {
-            "--columns" => table.features.contains(name),
-            "--drop" => table.left_out.contains(name),
-            _ => table.labels.is_some(),
-        };
-        self.named().filter(move |named| tables.iter().any(|table| has(table, named)))
-    }
-
-    /// Refuses an option that names an unknown column.
-    pub(crate) fn refuse_unknown(&self, is_known: impl Fn(&Named) -> bool) -> anyhow::Result<()> {
-        match self.named().find(|named| !is_known(named)) {
-            Some((option, name)) => bail!("no view has a column `{name}` ({option})"),
-            None => Ok(()),
-        }
     }
 
     /// Returns the rules that turn ids into names of samples.
@@ -372,11 +357,7 @@ impl Input {
 
     /// Reads the tables and joins them into the views of a training set.
     pub(crate) fn read(&self) -> anyhow::Result<Joined> {
-        self.join(self.tables()?)
-    }
-
-    /// Like [`read`](Self::read), for tables that were already read.
-    pub(crate) fn join(&self, tables: Vec<Table>) -> anyhow::Result<Joined> {
+        let tables = self.tables()?;
         let note = joined_by_number(&tables);
         let mut joined = training_set(tables, self.strict)?;
         joined.notes.extend(note);
@@ -449,14 +430,14 @@ fn report_gaps(joined: &Joined) {
             first.column
         );
     }
-    if let Some(line) = without_cluster(joined) {
+    if let Some(line) = without_cluster(&joined.unobserved) {
         tracing::warn!("{line}");
     }
 }
 
 /// Returns a line about the samples without a value, if there are any.
-pub(crate) fn without_cluster(joined: &Joined) -> Option<String> {
-    let (first, n) = (joined.unobserved.first()?, joined.unobserved.len());
+pub(crate) fn without_cluster(unobserved: &[String]) -> Option<String> {
+    let (first, n) = (unobserved.first()?, unobserved.len());
     Some(format!(
         "{n} samples get no cluster, because they have no value in any view (first: {first})"
     ))

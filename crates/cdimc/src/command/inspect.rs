@@ -3,6 +3,7 @@
 use super::input::{Input, without_cluster};
 use super::output::OutputFile;
 use crate::data::MaskReport;
+use crate::numbers::mean_and_deviation;
 use crate::report::figures::missing_pattern;
 use crate::say;
 use crate::tables::{Joined, Table, joined_by_number};
@@ -68,12 +69,7 @@ fn say_table(table: &Table) -> anyhow::Result<()> {
     let spread = |_, mut observed: Vec<f64>| {
         observed.retain(|x| !x.is_nan());
         let first = *observed.first()?;
-        let n = observed.len() as f64;
-        // In units of the largest value, so that no square overflows.
-        let unit = observed.iter().fold(0.0_f64, |most, x| most.max(x.abs()));
-        let mean = observed.iter().map(|x| x / unit).sum::<f64>() / n;
-        let variance = observed.iter().map(|x| (x / unit - mean).powi(2)).sum::<f64>() / n;
-        Some(observed.iter().any(|&x| x != first).then(|| unit * variance.sqrt()))
+        Some(observed.iter().any(|&x| x != first).then(|| mean_and_deviation(&observed).1))
     };
     let (mut empty, mut constant, mut spreads) = (Vec::new(), Vec::new(), Vec::new());
     for (spread, name) in table.values.map_columns(&rows, spread).into_iter().zip(&table.features) {
@@ -169,7 +165,7 @@ fn print_findings(joined: &Joined, report: &MaskReport) -> anyhow::Result<()> {
             "no sample has every view: methods that need complete samples do not apply, CDIMC-net does"
         );
     }
-    if let Some(line) = without_cluster(joined) {
+    if let Some(line) = without_cluster(&joined.unobserved) {
         say!("{line}");
     }
     Ok(())

@@ -4,10 +4,9 @@ use super::input::Input;
 use super::output::{OutputFolder, csv_bytes, unused, view_file};
 use crate::data::{DataError, MissingPattern, Seed, ViewMask};
 use crate::say;
-use crate::tables::Table;
 use anyhow::anyhow;
 use clap::Args;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 /// Number of draws after which a sample counts as impossible.
@@ -40,9 +39,12 @@ impl Mask {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         let pattern: MissingPattern = self.pattern.parse()?;
         let output = OutputFolder::begin(&self.output, self.force, &self.input.files())?;
-        let tables = self.input.tables()?;
-        let gaps: Vec<_> = tables.iter().map(gaps_of).collect();
-        let joined = self.input.join(tables)?;
+        let joined = self.input.read()?;
+        let gaps = joined.filled.iter().flat_map(|filled| {
+            let (view, column) = (filled.view.as_str(), filled.column.as_str());
+            filled.samples.iter().map(move |&i| (view, column, i))
+        });
+        let gaps: HashSet<(&str, &str, usize)> = gaps.collect();
         let files: Vec<String> =
             joined.names.iter().map(|name| view_file(name)).collect::<Result<_, _>>()?;
         let data = &joined.data;
@@ -67,16 +69,16 @@ impl Mask {
             );
         }
         for (v, file) in files.iter().enumerate() {
-            let id = unused(self.input.id_column().unwrap_or("id"), &joined.features[v]);
-            let header: Vec<&String> = std::iter::once(&id).chain(&joined.features[v]).collect();
+            let (view, features) = (joined.names[v].as_str(), &joined.features[v]);
+            let id = unused(self.input.id_column().unwrap_or("id"), features);
+            let header: Vec<&String> = std::iter::once(&id).chain(features).collect();
             let rows = mask.observed_rows(v).into_iter().map(|i| {
                 let mut buffer = Vec::new();
                 let row = data.matrix(v).row(i, &mut buffer).iter().enumerate();
-                // Missing samples stay missing.
-                let is_gap =
-                    |j: &usize| gaps[v].get(j).is_some_and(|ids| ids.contains(&joined.ids[i]));
+                // Missing cells stay missing.
+                let is_gap = |j: usize| gaps.contains(&(view, features[j].as_str(), i));
                 let cell =
-                    |(j, x): (usize, &f64)| if is_gap(&j) { String::new() } else { x.to_string() };
+                    |(j, x): (usize, &f64)| if is_gap(j) { String::new() } else { x.to_string() };
                 let values = row.map(cell).collect::<Vec<_>>();
                 std::iter::once(joined.ids[i].clone()).chain(values)
             });
@@ -89,16 +91,6 @@ impl Mask {
         say!("{}", crate::data::MaskReport::new(&mask));
         Ok(())
     }
-}
-
-/// Returns the samples with missing single cells, by column.
-fn gaps_of(table: &Table) -> BTreeMap<usize, HashSet<String>> {
-    let name = |row: usize| {
-        table.ids.as_ref().map_or_else(|| (row + 1).to_string(), |ids| ids[row].clone())
-    };
-    let names =
-        |(column, rows): (usize, Vec<usize>)| (column, rows.into_iter().map(name).collect());
-    table.values.missing_cells().into_iter().map(names).collect()
 }
 
 /// Applies `pattern` to `mask`; also returns how many samples would have lost their last view. Those are drawn again,

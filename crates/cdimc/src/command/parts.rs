@@ -1,6 +1,6 @@
 //! Samples in several files per view, because memory cannot hold all of them: `--view rna='rna/*.parquet'`.
 
-use super::input::Input;
+use super::input::{Input, without_cluster};
 use super::output::samples_csv;
 use crate::NamedModel;
 use crate::core::Clustering;
@@ -8,9 +8,7 @@ use crate::parts::{Parts, Seen, ids};
 use crate::sample_table::SampleTable;
 use crate::tables::{Joined, Table, join_new};
 use anyhow::{Context, bail, ensure};
-use ndarray::Array2;
-use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
@@ -21,10 +19,6 @@ pub(crate) struct InputParts {
     parts: Vec<Input>,
     /// Size and time of every file at the start of the command.
     stamps: BTreeMap<PathBuf, Stamp>,
-    /// Named columns that at least one part has; a part may lack the view of a column.
-    known: RefCell<HashSet<(&'static str, String)>>,
-    /// Whether `--id-pattern` matches an id of at least one part.
-    is_matched: Cell<bool>,
 }
 
 type Stamp = (u64, Option<SystemTime>);
@@ -63,14 +57,11 @@ impl InputParts {
                 let files = parts.iter().flat_map(Input::files);
                 let stamps = files.map(|file| stamp(&file).map(|stamp| (file, stamp)));
                 let stamps = stamps.collect::<anyhow::Result<_>>()?;
-                let (known, is_matched) = (RefCell::default(), Cell::default());
-                Ok(Some(Self { parts, stamps, known, is_matched }))
+                Ok(Some(Self { parts, stamps }))
             }
         }
     }
-}
 
-impl InputParts {
     /// Returns `labels.csv` of all samples, part by part; without a model all samples are in one cluster. With `seen`, a
     /// sample in two parts is an error. `count` gets the clusters of every part.
     pub(crate) fn labels<'a>(
@@ -82,7 +73,7 @@ impl InputParts {
     ) -> impl Iterator<Item = anyhow::Result<Vec<u8>>> + 'a {
         let mut has_header = false;
         self.parts.iter().enumerate().map(move |(part, input)| {
-            let mut tables = self.tables(part).map_err(anyhow::Error::from_boxed)?;
+            let tables = self.tables(part).map_err(anyhow::Error::from_boxed)?;
             let (samples, is_last) = (ids(&tables)?, part + 1 == self.parts.len());
             if let Some(seen) = &mut seen {
                 seen.add(samples.iter().map(|(id, _)| *id));
@@ -97,40 +88,17 @@ impl InputParts {
                 missing.warn(&format!("{file}: no view has rows in this part"));
                 return Ok(Vec::new());
             }
-            let unobserved: Option<Vec<String>> = if samples.iter().any(|(_, has_value)| *has_value)
-            {
-                None
-            } else {
-                Some(samples.iter().map(|(id, _)| (*id).to_owned()).collect())
-            };
-            if unobserved.is_some() {
-                // Any row gives the columns of the result.
-                let ids = Some(vec![String::new()]);
-                let values = Array2::zeros((1, tables[0].features.len())).into();
-                tables = vec![Table { ids, values, labels: None, ..tables.swap_remove(0) }];
-            }
-            let (found, mut joined) = match model {
-                Some(model) => {
-                    let (joined, which) = model.join(tables, input.strict)?;
-                    (model.predict(&joined, &which)?, joined)
-                }
-                None => {
-                    let means: Vec<Vec<f64>> =
-                        tables.iter().map(|table| vec![0.0; table.features.len()]).collect();
-                    let means: Vec<&[f64]> = means.iter().map(Vec::as_slice).collect();
-                    let joined = join_new(tables, input.strict, &means)?;
-                    (Clustering::from_labels(vec![0; joined.ids.len()]), joined)
-                }
-            };
-            let columns = SampleTable::new(&found, &joined);
-            if let Some(unobserved) = unobserved {
-                joined = Joined { ids: Vec::new(), unobserved, warnings: Vec::new(), ..joined };
-            }
-            missing.add(&joined);
-            if !joined.ids.is_empty() {
+            let mut csv = if samples.iter().any(|(_, has_value)| *has_value) {
+                let (found, joined) = clustered(model, tables, input.strict)?;
+                missing.add(&joined);
                 count(&found);
-            }
-            let mut csv = samples_csv(&columns, &joined)?;
+                let table = SampleTable::new(&found, &joined);
+                samples_csv(&table, &joined.ids, &joined.unobserved)?
+            } else {
+                let ids: Vec<String> = samples.iter().map(|(id, _)| (*id).to_owned()).collect();
+                missing.unobserved.extend_from_slice(&ids);
+                samples_csv(&SampleTable::without_values(), &[], &ids)?
+            };
             if let (true, Some(header)) = (has_header, csv.iter().position(|&byte| byte == b'\n')) {
                 csv.drain(..=header);
             }
@@ -138,6 +106,23 @@ impl InputParts {
             Ok(csv)
         })
     }
+}
+
+/// Returns the clusters of the samples of a part; without a model all samples are in one cluster.
+fn clustered(
+    model: Option<&NamedModel>,
+    tables: Vec<Table>,
+    strict: bool,
+) -> anyhow::Result<(Clustering, Joined)> {
+    if let Some(model) = model {
+        let (joined, which) = model.join(tables, strict)?;
+        return Ok((model.predict(&joined, &which)?, joined));
+    }
+    // Filled cells change no cluster here.
+    let means: Vec<Vec<f64>> = tables.iter().map(|table| vec![0.0; table.features.len()]).collect();
+    let means: Vec<&[f64]> = means.iter().map(Vec::as_slice).collect();
+    let joined = join_new(tables, strict, &means)?;
+    Ok((Clustering::from_labels(vec![0; joined.ids.len()]), joined))
 }
 
 impl Parts for InputParts {
@@ -153,17 +138,9 @@ impl Parts for InputParts {
                     bail!("{}: has changed while it was in use", file.display());
                 }
             }
-            let (tables, unmatched) = input.read_tables()?;
-            let is_matched = unmatched.is_none() && !tables.is_empty();
-            self.is_matched.set(self.is_matched.get() || is_matched);
-            if part + 1 == self.parts.len() && !self.is_matched.get() {
-                input.refuse_pattern(unmatched)?;
-            }
-            let mut known = self.known.borrow_mut();
-            let named = input.named_in(&tables);
-            known.extend(named);
+            let tables = input.read_tables()?;
             if part + 1 == self.parts.len() {
-                input.refuse_unknown(|named| known.contains(named))?;
+                input.refuse_unmatched(&tables)?;
             }
             Ok(tables)
         };
@@ -212,8 +189,8 @@ impl MissingViews {
         if let n @ 1.. = self.cells {
             tracing::warn!("{n} single missing cells were filled with the column's mean");
         }
-        if let n @ 1.. = self.unobserved.len() {
-            tracing::warn!("{n} samples get no cluster, because they have no value in any view");
+        if let Some(line) = without_cluster(&self.unobserved) {
+            tracing::warn!("{line}");
         }
     }
 }

@@ -41,7 +41,8 @@ impl Predict {
                 let (joined, which) = self.input.read_for(&model)?;
                 let found = model.predict(&joined, &which)?;
                 counts.add(&found);
-                output.finish(&samples_csv(&SampleTable::new(&found, &joined), &joined)?)?;
+                let table = SampleTable::new(&found, &joined);
+                output.finish(&samples_csv(&table, &joined.ids, &joined.unobserved)?)?;
             }
             Some(parts) => {
                 let seen = Some(Seen::default());

@@ -5,7 +5,7 @@ use super::figures::{cluster_color, ramp, rgb};
 use super::svg::{Anchor, Drawing, shortened};
 use crate::NamedModel;
 use crate::clinical::Variable;
-use crate::numbers::{mean, short};
+use crate::numbers::{mean, mean_and_deviation, short};
 use plotters::style::RGBColor;
 
 /// Maximum number of rows, in total and per cluster.
@@ -44,15 +44,15 @@ pub(super) fn heat_map(report: &Report<'_>) -> Option<(String, String)> {
         return None;
     }
     let cells = cells(report);
-    let n_cells = cells.len() as f64;
-    let (x, width) = (NAMES, WIDTH / n_cells);
+    let width = WIDTH / cells.len() as f64;
     let mut drawing = Drawing::default();
     let mut y = TOP;
-    // Neighboring cells of one color become one cell.
-    let row = |drawing: &mut Drawing, y: f64, colors: &[String]| {
+    let row = |drawing: &mut Drawing, y: f64, name: &str, colors: &[String]| {
+        drawing.text((NAMES - 6.0, y + ROW - 4.0), Anchor::End, 11, &shortened(name, 30));
+        // Neighboring cells of one color become one cell.
         let mut from = 0;
         for run in colors.chunk_by(|a, b| a == b) {
-            let at = (x + from as f64 * width, y);
+            let at = (NAMES + from as f64 * width, y);
             drawing.cell(at, (run.len() as f64 * width, ROW - 1.0), &run[0]);
             from += run.len();
         }
@@ -62,7 +62,7 @@ pub(super) fn heat_map(report: &Report<'_>) -> Option<(String, String)> {
         cells.iter().map(|samples| cluster_color(labels[samples[0]])).collect();
     let mut from = 0;
     for run in cells.chunk_by(|a, b| labels[a[0]] == labels[b[0]]) {
-        let middle = x + (from as f64 + run.len() as f64 / 2.0) * width;
+        let middle = NAMES + (from as f64 + run.len() as f64 / 2.0) * width;
         drawing.text((middle, TOP - 7.0), Anchor::Middle, 12, &labels[run[0][0]].to_string());
         from += run.len();
     }
@@ -78,56 +78,23 @@ pub(super) fn heat_map(report: &Report<'_>) -> Option<(String, String)> {
     let (clinical, keys) = clinical(report, &cells);
     bands.extend(clinical);
     for (name, colors) in &bands {
-        drawing.text((x - 6.0, y + ROW - 4.0), Anchor::End, 11, &shortened(name, 30));
-        row(&mut drawing, y, colors);
+        row(&mut drawing, y, name, colors);
         y += ROW;
     }
     y += 6.0;
     for &(view, column) in &columns {
         let name =
             format!("{}: {}", report.joined.names[view], report.joined.features[view][column]);
-        drawing.text((x - 6.0, y + ROW - 4.0), Anchor::End, 11, &shortened(&name, 30));
         let scores = scores(report, view, column);
         let color = |samples: &Vec<usize>| {
             mean(samples.iter().filter_map(|&i| scores[i])).map_or(MISSING.into(), deviation_color)
         };
-        row(&mut drawing, y, &cells.iter().map(color).collect::<Vec<_>>());
+        row(&mut drawing, y, &name, &cells.iter().map(color).collect::<Vec<_>>());
         y += ROW;
     }
     y += 10.0;
-    let steps = 2.0 * STEPS + 1.0;
-    for step in 0..steps as usize {
-        let value = MOST * (step as f64 - STEPS) / STEPS;
-        drawing.cell((x + 16.0 * step as f64, y), (16.0, 10.0), &deviation_color(value));
-    }
-    let middle = x + 8.0 * steps;
-    for (at, text) in
-        [(x, format!("-{MOST}")), (middle, "0".into()), (x + 16.0 * steps, format!("+{MOST}"))]
-    {
-        drawing.text((at, y + 22.0), Anchor::Middle, 11, &text);
-    }
-    let mut at = x + 16.0 * steps + 26.0;
-    let unit = "standard deviations from the mean of all samples";
-    drawing.text((at, y + 9.0), Anchor::Start, 11, unit);
-    at += LETTER * unit.len() as f64;
-    drawing.cell((at, y), (16.0, 10.0), MISSING);
-    drawing.text((at + 22.0, y + 9.0), Anchor::Start, 11, "not measured");
-    y += 30.0;
-    for (name, entries) in &keys {
-        drawing.text((x - 6.0, y + 9.0), Anchor::End, 11, &shortened(name, 30));
-        let mut at = x;
-        for (text, color) in entries {
-            let text = shortened(text, 40);
-            let width = 26.0 + LETTER * text.chars().count() as f64;
-            if at + width > x + WIDTH {
-                (at, y) = (x, y + 16.0);
-            }
-            drawing.cell((at, y), (10.0, 10.0), color);
-            drawing.text((at + 14.0, y + 9.0), Anchor::Start, 11, &text);
-            at += width;
-        }
-        y += 16.0;
-    }
+    draw_scale(&mut drawing, y);
+    let y = draw_keys(&mut drawing, &keys, y + 30.0);
     let together = match labels.len().div_ceil(cells.len()) {
         1 => String::new(),
         n => format!(" A cell is the mean of about {n} samples."),
@@ -142,6 +109,46 @@ pub(super) fn heat_map(report: &Report<'_>) -> Option<(String, String)> {
 const MISSING: &str = "#8886";
 /// Width of a letter of size 11.
 const LETTER: f64 = 6.2;
+
+/// Draws the colors of standard deviations at height `y`.
+fn draw_scale(drawing: &mut Drawing, y: f64) {
+    let steps = 2.0 * STEPS + 1.0;
+    for step in 0..steps as usize {
+        let value = MOST * (step as f64 - STEPS) / STEPS;
+        drawing.cell((NAMES + 16.0 * step as f64, y), (16.0, 10.0), &deviation_color(value));
+    }
+    let end = NAMES + 16.0 * steps;
+    let middle = f64::midpoint(NAMES, end);
+    for (at, text) in [(NAMES, format!("-{MOST}")), (middle, "0".into()), (end, format!("+{MOST}"))]
+    {
+        drawing.text((at, y + 22.0), Anchor::Middle, 11, &text);
+    }
+    let unit = "standard deviations from the mean of all samples";
+    drawing.text((end + 26.0, y + 9.0), Anchor::Start, 11, unit);
+    let at = end + 26.0 + LETTER * unit.len() as f64;
+    drawing.cell((at, y), (16.0, 10.0), MISSING);
+    drawing.text((at + 22.0, y + 9.0), Anchor::Start, 11, "not measured");
+}
+
+/// Draws the legends of clinical columns from height `y`; returns the height below them.
+fn draw_keys(drawing: &mut Drawing, keys: &[Key], mut y: f64) -> f64 {
+    for (name, entries) in keys {
+        drawing.text((NAMES - 6.0, y + 9.0), Anchor::End, 11, &shortened(name, 30));
+        let mut at = NAMES;
+        for (text, color) in entries {
+            let text = shortened(text, 40);
+            let width = 26.0 + LETTER * text.chars().count() as f64;
+            if at + width > NAMES + WIDTH {
+                (at, y) = (NAMES, y + 16.0);
+            }
+            drawing.cell((at, y), (10.0, 10.0), color);
+            drawing.text((at + 14.0, y + 9.0), Anchor::Start, 11, &text);
+            at += width;
+        }
+        y += 16.0;
+    }
+    y
+}
 
 /// Returns the columns that differ most, grouped by cluster.
 fn columns(report: &Report<'_>) -> Vec<(usize, usize)> {
@@ -181,13 +188,10 @@ fn scores(report: &Report<'_>, view: usize, column: usize) -> Vec<Option<f64>> {
     let given = matrix.column(column, &rows);
     let model = report.outcome.model.as_ref().and_then(NamedModel::mixture);
     let values = model.and_then(|model| model.normal_scores(view, column, &given)).unwrap_or(given);
-    let unit = values.iter().fold(f64::MIN_POSITIVE, |most, x| most.max(x.abs()));
-    let n = values.len() as f64;
-    let mean = values.iter().map(|x| x / unit).sum::<f64>() / n;
-    let deviation = (values.iter().map(|x| (x / unit - mean).powi(2)).sum::<f64>() / n).sqrt();
+    let (mean, deviation) = mean_and_deviation(&values);
     let mut scores = vec![None; data.n_samples()];
     for (&i, x) in rows.iter().zip(&values) {
-        scores[i] = Some((x / unit - mean) / deviation.max(f64::MIN_POSITIVE));
+        scores[i] = Some((x - mean) / deviation.max(f64::MIN_POSITIVE));
     }
     scores
 }

@@ -17,18 +17,14 @@ impl Report<'_> {
     /// Returns the title of the page.
     pub(super) fn title(&self) -> String {
         let n = self.n_samples;
-        match self.n_clusters() {
-            _ if self.has_no_structure() => format!("No structure found in {n} samples"),
-            1 => format!("One cluster of {n} samples"),
-            k => format!("{k} clusters of {n} samples"),
-        }
-    }
-
-    /// Returns whether a test for shared structure was requested and found none.
-    fn has_no_structure(&self) -> bool {
         let number = self.outcome.cluster_number.as_ref();
-        let structure = number.and_then(|number| number.shared_structure.as_ref());
-        structure.is_some_and(|structure| !structure.is_found())
+        match (number.and_then(|number| number.shared_structure.as_ref()), self.n_clusters()) {
+            (Some(structure), _) if !structure.is_found() => {
+                format!("No structure found in {n} samples")
+            }
+            (_, 1) => format!("One cluster of {n} samples"),
+            (_, k) => format!("{k} clusters of {n} samples"),
+        }
     }
 
     pub(super) fn summary(&self, page: &mut Page) {
@@ -73,7 +69,7 @@ impl Report<'_> {
 
     /// Returns one line with size, stability and strongest marker of a cluster.
     fn in_a_line(&self, cluster: usize) -> String {
-        let size = self.outcome.clustering.labels.iter().filter(|&&label| label == cluster).count();
+        let size = self.members(cluster).len();
         let mut line =
             format!("Cluster {cluster}: {size} sample{}", if size == 1 { "" } else { "s" });
         let jaccard = self.outcome.stability.as_ref().and_then(|found| found.clusters[cluster]);

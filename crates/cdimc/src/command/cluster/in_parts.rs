@@ -3,7 +3,7 @@
 use crate::NamedModel;
 use crate::analysis::Outcome;
 use crate::command::input::Input;
-use crate::command::parts::{InputParts, MissingViews};
+use crate::command::parts::InputParts;
 use crate::core::{ClusterError, Clustering, Observer};
 use crate::data::Seed;
 use crate::mixture::TMixture;
@@ -14,7 +14,7 @@ use anyhow::bail;
 
 /// The parts of a run and their numbers of samples.
 pub(super) struct InParts {
-    parts: InputParts,
+    pub(super) parts: InputParts,
     index: PartIndex,
     seed: Seed,
 }
@@ -57,14 +57,5 @@ impl InParts {
         let clustering = Clustering { curves, ..fitted.clustering() };
         let model = NamedModel { model: Box::new(fitted), ..model };
         Ok(Outcome { clustering, model: Some(model), ..outcome })
-    }
-
-    /// Returns `labels.csv` of all samples, part by part; without a model all samples are in one cluster.
-    pub(super) fn labels<'a>(
-        &'a self,
-        model: Option<&'a NamedModel>,
-        missing: &'a mut MissingViews,
-    ) -> impl Iterator<Item = anyhow::Result<Vec<u8>>> + 'a {
-        self.parts.labels(model, missing, None, |_| {})
     }
 }

@@ -1,5 +1,6 @@
 //! The folder of a finished run.
 
+use super::in_parts::InParts;
 use super::run::Run;
 use super::run_record::Status;
 use super::terminal_host::Terminal;
@@ -8,7 +9,7 @@ use crate::clinical::Comparison;
 use crate::command::output::{readable_csv, samples_csv};
 use crate::command::parts::MissingViews;
 use crate::markers::LISTED;
-use crate::numbers::n_clusters;
+use crate::numbers::{n_clusters, sizes};
 use crate::report::{Report, SAMPLES_FILE};
 use crate::sample_table::SampleTable;
 use crate::say;
@@ -37,11 +38,12 @@ impl Run {
         match &self.parts {
             None => {
                 let table = SampleTable::of_fit(outcome, joined);
-                output.write("labels.csv", &samples_csv(&table, joined)?)?;
+                let csv = samples_csv(&table, &joined.ids, &joined.unobserved)?;
+                output.write("labels.csv", &csv)?;
             }
-            Some(parts) => {
+            Some(InParts { parts, .. }) => {
                 let mut missing = MissingViews::default();
-                let pieces = parts.labels(outcome.model.as_ref(), &mut missing);
+                let pieces = parts.labels(outcome.model.as_ref(), &mut missing, None, |_| {});
                 output.write_pieces("labels.csv", pieces)?;
                 missing.report();
                 self.record.data_warnings.extend(missing.lines());
@@ -67,7 +69,14 @@ impl Run {
             for note in &comparison.notes[clinical.notes.len()..] {
                 terminal.message(&format!("note: {note}"));
             }
-            self.write_comparison(comparison)?;
+            if !comparison.associations.is_empty() {
+                let (header, rows) = comparison.associations_table();
+                output.write("associations.csv", &readable_csv(&header, 1, rows)?)?;
+            }
+            if let Some(survival) = &comparison.survival {
+                let (header, rows) = survival.table();
+                output.write("survival.csv", &readable_csv(&header, 1, rows)?)?;
+            }
             self.record.comparison = comparison.record();
         }
         let page = Report {
@@ -116,27 +125,13 @@ impl Run {
         });
         readable_csv(&header, 1, rows)
     }
-
-    /// Writes the comparison of the clusters with the clinical table.
-    fn write_comparison(&self, comparison: &Comparison) -> anyhow::Result<()> {
-        if !comparison.associations.is_empty() {
-            let (header, rows) = comparison.associations_table();
-            self.output.write("associations.csv", &readable_csv(&header, 1, rows)?)?;
-        }
-        if let Some(survival) = &comparison.survival {
-            let (header, rows) = survival.table();
-            self.output.write("survival.csv", &readable_csv(&header, 1, rows)?)?;
-        }
-        Ok(())
-    }
 }
 
 /// Returns one line with the sizes of the clusters and the share of sure samples; for samples in parts, of the subsample.
 fn summary(outcome: &Outcome, n_samples: usize) -> String {
     let labels = &outcome.clustering.labels;
     let n_clusters = n_clusters(labels);
-    let size = |cluster| labels.iter().filter(|&&label| label == cluster).count().to_string();
-    let sizes: Vec<String> = (0..n_clusters).map(size).collect();
+    let sizes: Vec<String> = sizes(labels, n_clusters).iter().map(usize::to_string).collect();
     let sure = share_sure(outcome).map_or_else(String::new, |share| {
         format!("; {:.0} % of the samples are sure", 100.0 * share)
     });

@@ -10,7 +10,6 @@ pub(crate) use folder::OutputFolder;
 
 use crate::numbers::six_digits;
 use crate::sample_table::SampleTable;
-use crate::tables::Joined;
 use anyhow::bail;
 use std::borrow::Cow;
 use std::path::Path;
@@ -73,12 +72,10 @@ pub(crate) fn unused(name: &str, others: &[String]) -> String {
 }
 
 /// Returns a table of text as CSV.
-pub(crate) fn csv_bytes<H, R, C>(header: &[H], rows: R) -> anyhow::Result<Vec<u8>>
-where
-    H: AsRef<str>,
-    R: IntoIterator<Item = C>,
-    C: IntoIterator<Item = String>,
-{
+pub(crate) fn csv_bytes(
+    header: &[impl AsRef<str>],
+    rows: impl IntoIterator<Item = impl IntoIterator<Item = String>>,
+) -> anyhow::Result<Vec<u8>> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record(header.iter().map(|name| cell(name.as_ref()).into_owned()))?;
     for row in rows {
@@ -89,16 +86,11 @@ where
 
 /// Returns a table for people as CSV. After the first `n_names` cells of a row, numbers have at most six significant
 /// digits; integers keep all digits.
-pub(crate) fn readable_csv<H, R, C>(
-    header: &[H],
+pub(crate) fn readable_csv(
+    header: &[impl AsRef<str>],
     n_names: usize,
-    rows: R,
-) -> anyhow::Result<Vec<u8>>
-where
-    H: AsRef<str>,
-    R: IntoIterator<Item = C>,
-    C: IntoIterator<Item = String>,
-{
+    rows: impl IntoIterator<Item = impl IntoIterator<Item = String>>,
+) -> anyhow::Result<Vec<u8>> {
     let shown = |(j, text): (usize, String)| match text.parse() {
         Ok(x) if j >= n_names && text.contains(['.', 'e']) => six_digits(x),
         _ => text,
@@ -106,12 +98,17 @@ where
     csv_bytes(header, rows.into_iter().map(|row| row.into_iter().enumerate().map(shown)))
 }
 
-/// Returns `labels.csv`: one line per sample, samples without a value in any view last.
-pub(crate) fn samples_csv(table: &SampleTable, samples: &Joined) -> anyhow::Result<Vec<u8>> {
+/// Returns `labels.csv`: one line per sample of `table`, whose names are `ids`, then the samples without a value in any
+/// view.
+pub(crate) fn samples_csv(
+    table: &SampleTable,
+    ids: &[String],
+    unobserved: &[String],
+) -> anyhow::Result<Vec<u8>> {
     let names = table.columns.iter().map(|column| column.name.as_str());
     let header: Vec<&str> = std::iter::once("id").chain(names).collect();
-    let observed = samples.ids.iter().enumerate().map(|(i, id)| (id, Some(i)));
-    let unobserved = samples.unobserved.iter().map(|id| (id, None));
+    let observed = ids.iter().enumerate().map(|(i, id)| (id, Some(i)));
+    let unobserved = unobserved.iter().map(|id| (id, None));
     let rows = observed.chain(unobserved).map(|(id, sample)| {
         let values = table.columns.iter().map(move |column| column.values.as_ref());
         let cells = values.map(move |of| of.map_or_else(String::new, |of| of.text(sample)));
