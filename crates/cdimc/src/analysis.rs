@@ -2,7 +2,7 @@
 
 use crate::NamedModel;
 use crate::cluster_number::{ClusterNumber, NumberRange, NumberSearch};
-use crate::machine::{announcement, check_cost, seconds_of};
+use crate::machine::{announcement, forecast, seconds};
 use crate::markers::{Clustered, Markers};
 use crate::tables::Joined;
 use crate::warnings::{self, ClustersFound, Warning};
@@ -245,8 +245,8 @@ impl<'a> Analysis<'a> {
 
     fn fit(&self, n_clusters: usize, observer: &dyn Observer) -> Result<Fitted, ClusterError> {
         let (method, data) = (self.clusterer(), &self.samples.data);
-        check_cost(method, data, n_clusters)?;
-        if let Some(line) = announcement(method, data, n_clusters) {
+        let cost = forecast(method, data, n_clusters)?;
+        if let Some(line) = cost.and_then(|cost| announcement(method.name(), &cost)) {
             observer.message(&line);
         }
         let fitted = match observer.stored(CHECKPOINT) {
@@ -271,8 +271,8 @@ impl<'a> Analysis<'a> {
     /// Returns whether repeated fits are quick, by forecast, so that every machine writes the same files.
     fn is_quick(&self, n_clusters: usize) -> bool {
         let (method, data) = (self.clusterer(), &self.samples.data);
-        match seconds_of(method, data, n_clusters) {
-            Some(seconds) => seconds <= QUICK_SECONDS,
+        match method.cost(data, n_clusters) {
+            Some(cost) => seconds(&cost) <= QUICK_SECONDS,
             None => data.n_samples() * data.widths().iter().sum::<usize>() <= QUICK_VALUES,
         }
     }

@@ -1,6 +1,6 @@
 //! Memory and threads of this machine, and the forecast of a fit.
 
-use cdimc_core::{ClusterError, Clusterer};
+use cdimc_core::{ClusterError, Clusterer, Cost};
 use cdimc_data::MultiView;
 
 /// Operations per second and thread of dense products on an ordinary processor.
@@ -17,17 +17,18 @@ pub fn threads(requested: usize) -> usize {
     requested.min(most)
 }
 
-/// Returns an error if the method has an estimate of its memory and it exceeds the free memory.
+/// Returns the forecast of a fit, if the method has one.
 ///
 /// # Errors
-/// [`ClusterError::Inapplicable`] with the needed and the free memory.
-pub fn check_cost(
+/// If the number of clusters is out of range, or the fit needs more than the free memory.
+pub(crate) fn forecast(
     method: &dyn Clusterer,
     data: &MultiView,
     n_clusters: usize,
-) -> Result<(), ClusterError> {
+) -> Result<Option<Cost>, ClusterError> {
     cdimc_core::check_n_clusters(n_clusters, data.n_samples())?;
-    if let Some(cost) = method.cost(data, n_clusters)
+    let cost = method.cost(data, n_clusters);
+    if let Some(cost) = &cost
         && let Some(available) = available_bytes()
         && cost.bytes > available
     {
@@ -39,30 +40,19 @@ pub fn check_cost(
         );
         return Err(ClusterError::Inapplicable { method: method.name(), reason });
     }
-    Ok(())
+    Ok(cost)
 }
 
-/// Returns one line with the forecast time of a long fit; `None` if it is short or there is no forecast.
-pub(crate) fn announcement(
-    method: &dyn Clusterer,
-    data: &MultiView,
-    n_clusters: usize,
-) -> Option<String> {
-    let cost = method.cost(data, n_clusters)?;
-    let seconds = cost.operations / (SPEED * rayon::current_num_threads() as f64);
-    (seconds > LONG).then(|| {
-        let (name, megabytes) = (method.name(), cost.bytes / 1e6);
-        format!("{name}: about {} and {megabytes:.0} MB of memory", duration(seconds))
-    })
+/// Returns one line with the forecast time of a long fit; `None` if it is short.
+pub(crate) fn announcement(method: &str, cost: &Cost) -> Option<String> {
+    let seconds = seconds(cost) / rayon::current_num_threads() as f64;
+    let (time, megabytes) = (duration(seconds), cost.bytes / 1e6);
+    (seconds > LONG).then(|| format!("{method}: about {time} and {megabytes:.0} MB of memory"))
 }
 
-/// Returns the forecast seconds of a fit on one thread of an ordinary processor; `None` without a forecast.
-pub(crate) fn seconds_of(
-    method: &dyn Clusterer,
-    data: &MultiView,
-    n_clusters: usize,
-) -> Option<f64> {
-    method.cost(data, n_clusters).map(|cost| cost.operations / SPEED)
+/// Returns the forecast seconds of a fit on one thread of an ordinary processor.
+pub(crate) fn seconds(cost: &Cost) -> f64 {
+    cost.operations / SPEED
 }
 
 fn duration(seconds: f64) -> String {
@@ -81,10 +71,7 @@ fn available_bytes() -> Option<f64> {
     let read = |path: &str| std::fs::read_to_string(path).ok();
     let number = |text: &str| text.trim().parse::<f64>().ok();
     let free = read("/proc/meminfo").and_then(|text| field(&text, "MemAvailable:", 1024.0));
-    let space = read("/proc/self/limits").and_then(|text| {
-        let line = text.lines().find_map(|line| line.strip_prefix("Max address space"))?;
-        number(line.split_whitespace().next()?)
-    });
+    let space = read("/proc/self/limits").and_then(|text| field(&text, "Max address space", 1.0));
     let group = read("/sys/fs/cgroup/memory.max").and_then(|most| {
         let used = read("/sys/fs/cgroup/memory.current").and_then(|used| number(&used));
         let held = read("/sys/fs/cgroup/memory.stat").map_or(0.0, |stat| given_back(&stat));

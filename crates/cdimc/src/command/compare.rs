@@ -8,7 +8,7 @@ use super::output::{OutputFolder, csv_bytes};
 use crate::cluster_number::stability;
 use crate::core::{ClusterError, Clustering};
 use crate::data::Seed;
-use crate::machine::check_cost;
+use crate::machine::forecast;
 use crate::metrics::{Scores, ari, scores};
 use crate::numbers::mean;
 use crate::report::{Grouping, comparison_html};
@@ -115,8 +115,8 @@ impl Compare {
             let seed_of = |r| if r == 0 { seed } else { seed.nth(r) };
             let run = |r| method.cluster(&joined.data, self.clusters, seed_of(r));
             let found: Result<Vec<Clustering>, ClusterError> =
-                check_cost(method.as_ref(), &joined.data, self.clusters)
-                    .and_then(|()| (0..self.repetitions as u64).map(run).collect());
+                forecast(method.as_ref(), &joined.data, self.clusters)
+                    .and_then(|_| (0..self.repetitions as u64).map(run).collect());
             let seconds = clock.elapsed().as_secs_f64() / self.repetitions.max(1) as f64;
             if !quiet {
                 note!("{name}: {seconds:.1} s a run");
