@@ -104,15 +104,17 @@ impl NamedModel {
         let explained = fitted.explain(&joined.data, which, samples)?;
         let next = fitted.next_views(&joined.data, which, samples, seed);
         let (sets, has_ids) = (predicted.sets.as_ref(), !ids.is_empty());
+        let measurement = |doubt: f64, next: &NextView| NextMeasurement {
+            view: self.views[next.view].name.clone(),
+            removed: if doubt > 0.0 { next.expected_drop / doubt } else { 0.0 },
+            p_resolved: next.p_resolved,
+        };
         let found = samples.iter().zip(explained.iter().zip(&next));
         let reasons = found.map(|(&sample, (explanation, next))| {
+            let doubt = explanation.entropy();
             let mut parts = vec![("cluster sizes".to_owned(), explanation.sizes)];
-            parts.extend(
-                explanation
-                    .views
-                    .iter()
-                    .map(|reasons| (self.views[reasons.view].name.clone(), reasons.log_odds())),
-            );
+            let name = |view: usize| self.views[view].name.clone();
+            parts.extend(explanation.views.iter().map(|of| (name(of.view), of.log_odds())));
             let columns = self.columns(mixture, explanation, (joined, which, sample));
             let n_columns: usize = explanation.views.iter().map(|view| view.columns.len()).sum();
             let of_columns: f64 = explanation.views.iter().flat_map(|view| &view.columns).sum();
@@ -128,11 +130,8 @@ impl NamedModel {
                 others: (n_columns - columns.len(), of_columns - listed),
                 halfway: explanation.views.iter().map(|view| view.halfway).sum(),
                 columns,
-                doubt: explanation.entropy(),
-                next: next
-                    .iter()
-                    .map(|next| self.measurement(explanation.entropy(), next))
-                    .collect(),
+                doubt,
+                next: next.iter().map(|next| measurement(doubt, next)).collect(),
                 similar: if has_ids { similar(&predicted, joined, sample) } else { vec![] },
             }
         });
@@ -182,14 +181,6 @@ impl NamedModel {
         let mut listed: Vec<ColumnReason> = listed.map(reason).collect();
         listed.sort_by(|a, b| b.log_odds.total_cmp(&a.log_odds));
         listed
-    }
-
-    fn measurement(&self, doubt: f64, next: &NextView) -> NextMeasurement {
-        NextMeasurement {
-            view: self.views[next.view].name.clone(),
-            removed: if doubt > 0.0 { next.expected_drop / doubt } else { 0.0 },
-            p_resolved: next.p_resolved,
-        }
     }
 }
 
@@ -353,17 +344,11 @@ impl Reasons {
 
     /// Returns the reasons as lines for a terminal.
     pub fn text(&self) -> String {
-        let mut lines = vec![
-            self.headline(),
-            self.measured(),
-            self.certainty(),
-            String::new(),
-            self.odds(),
-            String::new(),
-        ];
-        // A complete sample has no set.
-        lines.dedup();
-        let mut text = lines.join("\n");
+        let mut text = format!("{}\n{}\n", self.headline(), self.measured());
+        if !self.certainty().is_empty() {
+            text += &format!("{}\n", self.certainty());
+        }
+        text += &format!("\n{}\n", self.odds());
         let width = self.parts.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
         // Writing to a string cannot fail, here and below.
         for (name, part) in &self.parts {

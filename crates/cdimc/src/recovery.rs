@@ -3,9 +3,10 @@
 //! The model is compared with two simple methods: the means of the columns, and the mean of the nearest
 //! neighbors in the other views.
 
+use crate::numbers::mean;
 use cdimc_core::{ClusterError, Model};
 use cdimc_data::{MultiView, Seed, Standardizer, ViewMask};
-use ndarray::{Array1, ArrayView1};
+use ndarray::Array1;
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
@@ -134,22 +135,18 @@ impl<'a> Neighbors<'a> {
     /// Returns the mean squared difference over the columns of the views that both samples have.
     fn distance(&self, i: usize, j: usize) -> Option<f64> {
         let mask = self.data.mask();
-        let shared: Vec<f64> = (0..self.data.n_views())
-            .filter(|&v| v != self.wanted && mask.is_observed(i, v) && mask.is_observed(j, v))
-            .map(|v| {
-                let view = self.data.view(v);
-                mean_square(view.row(i), view.row(j), &self.scales[v].scale)
-            })
-            .collect();
-        (!shared.is_empty()).then(|| shared.iter().sum::<f64>() / shared.len() as f64)
+        let square = |((x, y), s): ((&f64, &f64), &f64)| {
+            if *s > 0.0 { ((x - y) / s).powi(2) } else { 0.0 }
+        };
+        let in_view = |v: usize| {
+            let (view, scale) = (self.data.view(v), &self.scales[v].scale);
+            let pairs = view.row(i).into_iter().zip(view.row(j)).zip(scale);
+            pairs.map(square).sum::<f64>() / scale.len() as f64
+        };
+        let is_shared =
+            |&v: &usize| v != self.wanted && mask.is_observed(i, v) && mask.is_observed(j, v);
+        mean((0..self.data.n_views()).filter(is_shared).map(in_view))
     }
-}
-
-fn mean_square(a: ArrayView1<'_, f64>, b: ArrayView1<'_, f64>, scale: &[f64]) -> f64 {
-    let square = |((x, y), s): ((&f64, &f64), &f64)| {
-        if *s > 0.0 { ((x - y) / s).powi(2) } else { 0.0 }
-    };
-    a.iter().zip(b).zip(scale).map(square).sum::<f64>() / scale.len() as f64
 }
 
 #[cfg(test)]

@@ -369,20 +369,18 @@ mod tests {
              means \"not known\", add --missing-value FILE=VALUE"
         );
         let grouped = [("205", "1"), ("478", "0"), ("1.082", "1"), ("1.687", "0")];
-        assert!(line(&grouped).starts_with("no survival: `1.082` would be read as a number below"));
-        assert!(line(&[("x", "1")]).contains("`days` = x: times are numbers"));
-        assert!(line(&[("3", "Lost")]).contains("`dead` = Lost: events are 0 or 1, 1 or 2, true"));
-        assert!(line(&[("3", "2")]).contains("`dead` = 2"));
-        assert!(
-            line(&[("3", "2")]).contains("before a colon; make a column that has 1 for the event")
-        );
-        assert_eq!(
-            line(&[("3", "0"), ("4", "FALSE")]),
-            "no survival: all 2 samples are censored (`dead`)"
-        );
-        assert!(line(&[("", "1"), ("4", "")]).contains("no sample has both"));
-        assert!("days".parse::<SurvivalColumns>().is_err());
-        assert!("days,days".parse::<SurvivalColumns>().is_err());
+        for (cells, part) in [
+            (&grouped[..], "no survival: `1.082` would be read as a number below"),
+            (&[("x", "1")], "`days` = x: times are numbers"),
+            (&[("3", "Lost")], "`dead` = Lost: events are 0 or 1, 1 or 2, true"),
+            (&[("3", "2")], "`dead` = 2"),
+            (&[("3", "2")], "before a colon; make a column that has 1 for the event"),
+            (&[("3", "0"), ("4", "FALSE")], "no survival: all 2 samples are censored (`dead`)"),
+            (&[("", "1"), ("4", "")], "no sample has both"),
+        ] {
+            assert!(line(cells).contains(part), "{cells:?}: {}", line(cells));
+        }
+        assert!(["days", "days,days"].iter().all(|text| text.parse::<SurvivalColumns>().is_err()));
     }
 
     #[test]

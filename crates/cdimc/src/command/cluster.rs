@@ -56,7 +56,7 @@ pub(crate) struct Cluster {
     /// Method; only t-mixture and cdimc-net write a model
     #[arg(
         long,
-        long_help = method_help(),
+        long_help = format!("Method: {}; only t-mixture and cdimc-net write a model", crate::method_names().join(", ")),
         default_value = DEFAULT_METHOD,
         value_parser = PossibleValuesParser::new(crate::method_names()),
         hide_possible_values = true,
@@ -233,12 +233,6 @@ impl Cluster {
         }
         Ok(settings)
     }
-}
-
-/// Returns the long help of `--method`.
-fn method_help() -> String {
-    let names = crate::method_names().join(", ");
-    format!("Method: {names}; only t-mixture and cdimc-net write a model")
 }
 
 /// Returns the first setting that is `nan` or `inf`. JSON would make it null, which means the default.

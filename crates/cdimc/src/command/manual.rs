@@ -27,12 +27,12 @@ impl Manual {
             write(&format!("cdimc.{shell}"), &bytes)?;
         }
         command.build();
-        let pages = std::iter::once(("cdimc".to_owned(), command.clone())).chain(
-            command
-                .get_subcommands()
-                .filter(|sub| !sub.is_hide_set() && sub.get_name() != "help")
-                .map(|sub| (format!("cdimc-{}", sub.get_name()), sub.clone())),
-        );
+        let mut pages = vec![("cdimc".to_owned(), command.clone())];
+        for sub in command.get_subcommands() {
+            if !sub.is_hide_set() && sub.get_name() != "help" {
+                pages.push((format!("cdimc-{}", sub.get_name()), sub.clone()));
+            }
+        }
         for (name, page) in pages {
             let mut bytes = Vec::new();
             clap_mangen::Man::new(page).render(&mut bytes)?;

@@ -164,13 +164,10 @@ impl Report<'_> {
 
     /// Returns a sentence about filled single cells, if there were any.
     fn filled_cells(&self) -> Option<String> {
-        let filled = &self.joined.filled;
-        let (cells, n): (usize, _) =
-            (filled.iter().map(|column| column.n_cells).sum(), filled.len());
-        let text = format!(
-            "{cells} single missing cells in {n} columns were filled with the column's mean."
-        );
-        (cells > 0).then_some(text)
+        let n = self.joined.filled.len();
+        let cells: usize = self.joined.filled.iter().map(|column| column.n_cells).sum();
+        let text = "were filled with the column's mean.";
+        (cells > 0).then(|| format!("{cells} single missing cells in {n} columns {text}"))
     }
 
     fn number_of_clusters(&self, page: &mut Page) {
@@ -204,15 +201,9 @@ impl Report<'_> {
             let [shared, share] = [shared, share].map(Option::unwrap_or_default);
             vec![c.n_clusters.to_string(), shared, share, stability, silhouette, gap]
         });
-        let head = [
-            "k",
-            "shared information",
-            "splits that choose it",
-            "stability",
-            "silhouette",
-            "eigengap",
-        ];
-        page.table(&head, rows);
+        let header =
+            "k | shared information | splits that choose it | stability | silhouette | eigengap";
+        page.table(&header.split(" | ").collect::<Vec<_>>(), rows);
     }
 
     fn sizes(&self, page: &mut Page) {
@@ -322,18 +313,8 @@ impl Report<'_> {
                 ]
             })
         });
-        let header = [
-            "cluster",
-            "view",
-            "column",
-            "difference (95 %)",
-            "AUC",
-            "mean inside",
-            "mean outside",
-            "samples",
-            "q",
-        ];
-        page.colored_table(&header, rows);
+        let header = "cluster | view | column | difference (95 %) | AUC | mean inside | mean outside | samples | q";
+        page.colored_table(&header.split(" | ").collect::<Vec<_>>(), rows);
     }
 
     fn doubtful_section(&self, page: &mut Page, doubtful: &[usize], has_pages: bool) {

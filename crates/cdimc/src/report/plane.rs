@@ -15,22 +15,21 @@ pub(super) fn principal_plane(points: ArrayView2<'_, f64>) -> Option<(Vec<[f64; 
     let centered = &points - &mean;
     let covariance = centered.t().dot(&centered) / n as f64;
     let matrix = Mat::from_fn(d, d, |i, j| covariance[[i, j]]);
-    let eigen = symmetric_eigen("report", matrix.as_ref()).ok()?;
+    let eigen = symmetric_eigen("report", matrix.as_ref()).ok()?.descending();
     let total: f64 = eigen.values.iter().sum();
-    // Eigenvalues are ascending. The sign of a component is arbitrary; its largest entry fixes it.
+    // The sign of a component is arbitrary; its largest entry fixes it.
     let component = |column: usize| -> Vec<f64> {
         let vector: Vec<f64> = (0..d).map(|i| eigen.vectors[(i, column)]).collect();
         let largest =
             vector.iter().copied().fold(0.0, |a: f64, x| if x.abs() > a.abs() { x } else { a });
         vector.into_iter().map(|x| x * largest.signum()).collect()
     };
-    let (first, second) = (component(d - 1), component(d - 2));
+    let axes = [0, 1].map(component);
     let project = |row: ndarray::ArrayView1<f64>| {
-        let along = |axis: &[f64]| row.iter().zip(axis).map(|(x, a)| x * a).sum::<f64>();
-        [along(&first), along(&second)]
+        axes.each_ref().map(|axis| row.iter().zip(axis).map(|(x, a)| x * a).sum::<f64>())
     };
     let share = |column: usize| if total > 0.0 { eigen.values[column] / total } else { 0.0 };
-    Some((centered.outer_iter().map(project).collect(), [share(d - 1), share(d - 2)]))
+    Some((centered.outer_iter().map(project).collect(), [0, 1].map(share)))
 }
 
 #[cfg(test)]

@@ -12,13 +12,10 @@ const FEWEST: usize = 20;
 pub(crate) fn far_samples(samples: &Joined) -> Vec<Warning> {
     let data = &samples.data;
     let of_view = |v: usize| {
-        let (mut columns, mut buffer) = (vec![ColumnTails::default(); data.width(v)], Vec::new());
-        for i in data.mask().observed_rows(v) {
-            let row = data.matrix(v).row(i, &mut buffer);
-            columns.iter_mut().zip(row).for_each(|(ends, &x)| ends.add(i, x));
-        }
+        let rows = data.mask().observed_rows(v);
+        let far = data.matrix(v).map_columns(&rows, |_, values| far_values(&values));
         let mut n_beyond = vec![0_usize; data.n_samples()];
-        columns.iter().flat_map(ColumnTails::far).for_each(|i| n_beyond[i] += 1);
+        far.into_iter().flatten().for_each(|place| n_beyond[rows[place]] += 1);
         // A single large value does not count: with few heavy-tailed columns, many samples have one.
         let is_far = |i: &usize| n_beyond[*i] > 1 && 2 * n_beyond[*i] >= data.width(v);
         let far: Vec<usize> = (0..n_beyond.len()).filter(is_far).collect();
@@ -37,46 +34,34 @@ pub(crate) fn far_samples(samples: &Joined) -> Vec<Warning> {
     (0..data.n_views()).filter_map(of_view).collect()
 }
 
-/// The two smallest and the two largest values of a column, each with its sample.
-#[derive(Clone)]
-struct ColumnTails {
-    least: [(f64, usize); 2],
-    largest: [(f64, usize); 2],
-    len: usize,
-}
-
-impl Default for ColumnTails {
-    fn default() -> Self {
-        Self { least: [(f64::INFINITY, 0); 2], largest: [(f64::NEG_INFINITY, 0); 2], len: 0 }
+/// Returns the places of values outside the range of the others by more than that range. A rare mark in a column of zeros
+/// does not count.
+fn far_values(values: &[f64]) -> Vec<usize> {
+    if values.len() < FEWEST {
+        return Vec::new();
     }
-}
-
-impl ColumnTails {
-    fn add(&mut self, i: usize, x: f64) {
-        self.len += 1;
-        if x < self.least[0].0 {
-            self.least = [(x, i), self.least[0]];
-        } else if x < self.least[1].0 {
-            self.least[1] = (x, i);
-        }
-        if x > self.largest[0].0 {
-            self.largest = [(x, i), self.largest[0]];
-        } else if x > self.largest[1].0 {
-            self.largest[1] = (x, i);
-        }
-    }
-
-    /// Returns the samples outside the range of the others by more than that range. A rare mark in a column of zeros
-    /// does not count.
-    fn far(&self) -> impl Iterator<Item = usize> {
-        let ([least, less], [largest, large]) = (self.least, self.largest);
-        let is_beyond = |distance: f64, range: f64| range > 0.0 && distance > range;
-        let below = is_beyond(less.0 - least.0, largest.0 - less.0);
-        let above = is_beyond(largest.0 - large.0, large.0 - least.0);
-        let found = [(below, least.1), (above, largest.1)];
-        let is_known = self.len >= FEWEST;
-        found.into_iter().filter(move |(is_far, _)| is_known && *is_far).map(|(_, i)| i)
-    }
+    // The largest value and the next, with their places; of the negative values, the smallest ones.
+    let ends = |sign: f64| {
+        let start = [(f64::NEG_INFINITY, 0); 2];
+        values.iter().enumerate().fold(start, |[first, second], (place, x)| {
+            let value = (sign * x, place);
+            if value.0 > first.0 {
+                [value, first]
+            } else if value.0 > second.0 {
+                [first, value]
+            } else {
+                [first, second]
+            }
+        })
+    };
+    let is_far = |end: f64, next: f64, other_end: f64| {
+        let range = next + other_end;
+        range > 0.0 && end - next > range
+    };
+    let ([least, less], [largest, large]) = (ends(-1.0), ends(1.0));
+    let below = is_far(least.0, less.0, largest.0).then_some(least.1);
+    let above = is_far(largest.0, large.0, least.0).then_some(largest.1);
+    below.into_iter().chain(above).collect()
 }
 
 #[cfg(test)]
@@ -141,17 +126,12 @@ mod tests {
 
     #[test]
     fn a_mark_that_one_sample_alone_has_makes_it_not_far() {
-        let column = |values: &[f64]| {
-            let mut ends = ColumnTails::default();
-            values.iter().enumerate().for_each(|(i, &x)| ends.add(i, x));
-            ends.far().collect::<Vec<_>>()
-        };
         let mut values = vec![0.0; 59];
         values.push(1.0);
-        assert!(column(&values).is_empty());
+        assert!(far_values(&values).is_empty());
         // Among zeros and ones, the range is 1 and 9 is far outside.
         values[..30].fill(1.0);
         values[59] = 9.0;
-        assert_eq!(column(&values), [59]);
+        assert_eq!(far_values(&values), [59]);
     }
 }

@@ -24,7 +24,13 @@ struct Listed<'a, R> {
 /// # Errors
 /// If they cannot be read.
 pub(super) fn sealed_record(folder: &Path, record: &impl Serialize) -> anyhow::Result<String> {
-    let text = serde_json::to_string_pretty(&Listed { record, written: digests(folder)? })?;
+    let digest = |entry: io::Result<DirEntry>| -> io::Result<(String, String)> {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        Ok((name, sha256(File::open(entry.path())?)?))
+    };
+    let written = std::fs::read_dir(folder)?.map(digest).collect::<io::Result<_>>()?;
+    let text = serde_json::to_string_pretty(&Listed { record, written })?;
     let rest = format!("{}\n", text.strip_prefix("{\n").unwrap_or(&text));
     Ok(format!("{DIGEST}{}\",\n{rest}", sha256(rest.as_bytes())?))
 }
@@ -60,14 +66,4 @@ impl EarlierRun {
         };
         is_file && (name == RUN_FILE || self.written.get(&name).is_some_and(same))
     }
-}
-
-/// Returns the SHA-256 of every file of a folder.
-fn digests(folder: &Path) -> io::Result<BTreeMap<String, String>> {
-    let digest = |entry: io::Result<DirEntry>| {
-        let entry = entry?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        Ok((name, sha256(File::open(entry.path())?)?))
-    };
-    std::fs::read_dir(folder)?.map(digest).collect()
 }

@@ -206,7 +206,9 @@ impl OutputFolder {
 
     /// Completes the work of a killed run: moves its finished or saved output to the target.
     fn repair(&self) -> anyhow::Result<()> {
-        if self.is_displaced() && self.target.exists() {
+        // Neither the new result nor the earlier run is at the target.
+        let is_displaced = self.part(WHOLE).exists() && self.part(EARLIER).exists();
+        if is_displaced && self.target.exists() {
             bail!(
                 "{} holds a result and the run before it, but something else has taken their place: \
                  move it away",
@@ -229,11 +231,6 @@ impl OutputFolder {
         }
         [NEW, NEXT, LAST, EARLIER].iter().try_for_each(|left| remove_part(&self.part(left)))?;
         Ok(())
-    }
-
-    /// Returns whether neither the new result nor the earlier run is at the target.
-    fn is_displaced(&self) -> bool {
-        self.part(WHOLE).exists() && self.part(EARLIER).exists()
     }
 
     /// Checks that results may be written here: files of the user are never overwritten.
