@@ -1,20 +1,16 @@
 //! Reports of `inspect` and `cluster` about content that no table of measurements should have.
 
-use crate::desk::{Desk, VIEWS};
+use crate::desk::Desk;
 use crate::shown::Shown;
 use serde_json::Value;
 
 /// Changes the cells of each row below the header of a file.
-fn edit(desk: &Desk, from: &str, to: &str, change: &dyn Fn(usize, &mut Vec<String>)) {
-    let text = desk.text(from);
-    let edited = text.lines().enumerate().map(|(row, line)| {
-        let mut cells: Vec<String> = line.split(',').map(str::to_owned).collect();
+fn edit(desk: &Desk, from: &str, to: &str, change: impl Fn(usize, &mut Vec<String>)) {
+    desk.edit(from, to, |row, cells| {
         if row > 0 {
-            change(row, &mut cells);
+            change(row, cells);
         }
-        cells.join(",") + "\n"
     });
-    desk.put(to, &edited.collect::<String>());
 }
 
 fn data_warnings(desk: &Desk, run: &str) -> Vec<Value> {
@@ -25,9 +21,9 @@ fn data_warnings(desk: &Desk, run: &str) -> Vec<Value> {
 fn rows_are_not_joined_by_number_if_there_is_an_id_column() {
     let desk = Desk::new();
     for name in ["rna", "protein"] {
-        let number =
-            |_: usize, cells: &mut Vec<String>| cells[0] = format!("1{:0>3}", &cells[0][1..]);
-        edit(&desk, &format!("{name}.csv"), &format!("{name}_numbered.csv"), &number);
+        edit(&desk, &format!("{name}.csv"), &format!("{name}_numbered.csv"), |_, cells| {
+            cells[0] = format!("1{:0>3}", &cells[0][1..]);
+        });
     }
     let views = "--view rna_numbered.csv --view protein_numbered.csv";
     for command in ["inspect", "cluster -k 4 -o out"] {
@@ -37,17 +33,16 @@ fn rows_are_not_joined_by_number_if_there_is_an_id_column() {
     }
     desk.succeeds(&format!("inspect {views} --id id"));
     desk.succeeds(&format!("inspect {views} --drop id"));
-    assert!(!desk.succeeds(&format!("inspect {VIEWS}")).contains("--"), "the views are sound");
+    assert!(!desk.succeeds("inspect VIEWS").contains("--"), "the views are sound");
 }
 
 #[test]
 fn codes_for_missing_are_reported_until_the_user_names_them() {
     let desk = Desk::new();
-    let code = |row: usize, cells: &mut Vec<String>| {
+    edit(&desk, "rna.csv", "coded.csv", |row, cells| {
         let n = cells.len();
         cells[1 + row % (n - 1)] = "-999".into();
-    };
-    edit(&desk, "rna.csv", "coded.csv", &code);
+    });
     let views = "--view coded.csv --view protein.csv --id id";
     let said = "coded.csv: -999 is clustered on as a measurement: it occurs 96 times in";
     desk.succeeds(&format!("inspect {views}")).has(said);
@@ -69,7 +64,7 @@ fn codes_for_missing_are_reported_until_the_user_names_them() {
 fn a_value_for_missing_of_the_clinical_table_has_an_effect_there() {
     let desk = Desk::new();
     desk.put_rows("clinic.csv", "id,age", |i| if i == 5 { 99 } else { i % 50 });
-    let line = format!("cluster {VIEWS} -k 4 --method concat --clinical clinic.csv -o");
+    let line = "cluster VIEWS -k 4 --method concat --clinical clinic.csv -o";
     for (run, value, n) in
         [("all", "99", 119), ("own", "clinic.csv=99", 119), ("other", "rna.csv=99", 120)]
     {
@@ -82,10 +77,8 @@ fn a_value_for_missing_of_the_clinical_table_has_an_effect_there() {
 #[test]
 fn rows_that_are_no_samples_are_named_and_left_out_by_a_pattern() {
     let desk = Desk::new();
-    let text = desk.text("rna.csv");
-    let means =
-        format!("Mean{}\n", ",0.1".repeat(text.lines().next().unwrap().matches(',').count()));
-    desk.put("summed.csv", &(text + &means));
+    let means = format!("Mean{}\n", ",0.1".repeat(12));
+    desk.put("summed.csv", &(desk.text("rna.csv") + &means));
     let views = "--view summed.csv --view protein.csv --id id";
     desk.succeeds(&format!("inspect {views}"))
         .has("rows that are named like summaries or controls count as samples: `Mean`;")
@@ -100,14 +93,13 @@ fn rows_that_are_no_samples_are_named_and_left_out_by_a_pattern() {
 #[test]
 fn new_samples_are_checked_like_those_of_a_fit() {
     let desk = Desk::new();
-    desk.succeeds(&format!("cluster {VIEWS} -k 4 -o out"));
-    let lower = |_: usize, cells: &mut Vec<String>| cells[0] = cells[0].to_lowercase();
-    edit(&desk, "rna.csv", "upper.csv", &|_, cells| cells[0] = cells[0].to_uppercase());
-    edit(&desk, "protein.csv", "lower.csv", &lower);
-    let predict = "predict --model out/model.safetensors --id id -o new.csv";
+    desk.succeeds("cluster VIEWS -k 4 -o out");
+    edit(&desk, "rna.csv", "upper.csv", |_, cells| cells[0] = cells[0].to_uppercase());
+    edit(&desk, "protein.csv", "lower.csv", |_, cells| cells[0] = cells[0].to_lowercase());
+    let predict = "predict MODEL --id id -o new.csv";
     desk.notes(&format!("{predict} --view rna=upper.csv --view protein=lower.csv"))
         .has("more would agree if written alike");
-    edit(&desk, "rna.csv", "far.csv", &|_, cells| {
+    edit(&desk, "rna.csv", "far.csv", |_, cells| {
         cells[1..].iter_mut().for_each(|cell| *cell = format!("1{}", cell.trim_matches('-')));
     });
     desk.notes(&format!("{predict} --force --view rna=far.csv"))
@@ -122,7 +114,7 @@ fn a_view_given_twice_and_counts_with_many_zeros_are_named() {
     desk.put_rows("counts.csv", "id,a", |i| if i % 3 == 0 { i } else { 0 });
     desk.succeeds("inspect --view counts.csv --id id")
         .has("counts, 67 % of them zeros: cluster their logarithms, log2(x + 1)");
-    desk.notes(&format!("cluster {VIEWS} -k 4 --method concat --skip-lines no.csv=3 -o out"))
+    desk.notes("cluster VIEWS -k 4 --method concat --skip-lines no.csv=3 -o out")
         .has("--skip-lines no.csv=3 has no effect: no such file is read");
 }
 
@@ -135,41 +127,34 @@ fn clinical_ids_in_another_spelling_are_reported_on_the_terminal_and_in_the_reco
     desk.put("clinic.csv", &format!("id,age\n{rows}"));
     let said = "clinic.csv: the tests use 40 of the 120 samples, because the clinical table has no others; 80 more would agree if \
                 written alike, as `s";
-    let cluster = format!("cluster {VIEWS} -k 4 --method concat --clinical clinic.csv -o out");
-    desk.notes(&cluster).has(said);
+    desk.notes("cluster VIEWS -k 4 --method concat --clinical clinic.csv -o out").has(said);
     said.has(&desk.record("out")["clinical-notes"][0].as_str().unwrap()[..60]);
 }
 
 #[test]
 fn a_sample_with_one_measured_value_is_named_and_shown_as_not_measured() {
     let desk = Desk::new();
-    let nearly_empty = |row: usize, cells: &mut Vec<String>| {
-        if row < 9 {
-            cells[2..].iter_mut().for_each(String::clear);
-        }
-    };
-    edit(&desk, "rna.csv", "few.csv", &nearly_empty);
+    edit(&desk, "rna.csv", "few.csv", |row, cells| {
+        let gaps = if row < 9 { &mut cells[2..] } else { &mut [] };
+        gaps.iter_mut().for_each(String::clear);
+    });
     let views = "--view rna=few.csv --view protein.csv --view image.csv --id id";
     let said = "do not trust the clusters of 8 samples (first: `";
     desk.notes(&format!("cluster {views} -k 4 -o out")).has(said);
     assert!(data_warnings(&desk, "out")[0].as_str().unwrap().contains(said));
-    let model = format!("--model out/model.safetensors {views}");
+    let model = format!("MODEL {views}");
     let id = desk.labels("few.csv")[0].0.clone();
     desk.notes(&format!("predict {model} -o new.csv")).has(said);
     desk.notes(&format!("impute {model} -o filled")).has(said);
     desk.succeeds(&format!("explain {model} --sample {id} -o why"));
-    let text = desk.text("why/explanations.csv");
-    let of_rna = text.lines().filter(|line| line.contains(",column,rna,"));
-    let values: Vec<(&str, &str)> = of_rna
-        .map(|line| line.split(',').collect::<Vec<_>>())
-        .map(|cells| (cells[5], cells[7]))
-        .collect();
-    assert!(values.iter().any(|(name, _)| *name != "rna0"), "{values:?}");
-    assert!(values.iter().all(|(name, value)| value.is_empty() == (*name != "rna0")), "{values:?}");
+    let mut reasons = desk.rows("why/explanations.csv");
+    reasons.retain(|row| row[3] == "column" && row[4] == "rna");
+    assert!(reasons.iter().any(|row| row[5] != "rna0"), "{reasons:?}");
+    assert!(reasons.iter().all(|row| row[7].is_empty() == (row[5] != "rna0")), "{reasons:?}");
     desk.succeeds(&format!("explain {model} --sample {id}")).has(": not measured (");
     let filled = desk.labels("filled/rna.csv");
     let share = |id: &str| filled.iter().find(|(other, _)| other == id).unwrap().1.clone();
-    let n = desk.text("few.csv").lines().next().unwrap().matches(',').count() as f64;
+    let n = desk.header("few.csv").matches(',').count() as f64;
     assert!((share(&id).parse::<f64>().unwrap() - (n - 1.0) / n).abs() < 1e-4);
     assert_eq!([share("s0"), share("s1")], ["1", "0"]);
 }
@@ -177,17 +162,15 @@ fn a_sample_with_one_measured_value_is_named_and_shown_as_not_measured() {
 #[test]
 fn a_constant_column_is_no_marker_and_no_reason() {
     let desk = Desk::new();
-    edit(&desk, "rna.csv", "diluted.csv", &|_, cells| cells.push("30".into()));
-    let text = desk.text("diluted.csv");
-    let (header, rows) = text.split_once('\n').unwrap();
-    desk.put("diluted.csv", &format!("{header},dilution\n{rows}"));
+    desk.edit("rna.csv", "diluted.csv", |row, cells| {
+        cells.push(["dilution", "30"][row.min(1)].into());
+    });
     desk.put("unit.toml", "coordinates = \"unit\"\n");
     let views = "--view diluted.csv --view protein.csv --id id";
     desk.succeeds(&format!("cluster {views} -k 4 --config unit.toml -o out"));
     let markers = desk.text("out/markers.csv");
     assert!(markers.contains(",diluted,rna0,") && !markers.contains("dilution"), "{markers}");
-    let explain = format!("explain --model out/model.safetensors {views} -o why");
-    desk.succeeds(&explain);
+    desk.succeeds(&format!("explain MODEL {views} -o why"));
     assert!(!desk.text("why/explanations.csv").contains("dilution"));
 }
 

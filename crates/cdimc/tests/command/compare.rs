@@ -1,20 +1,17 @@
 //! `cdimc compare`: methods side by side.
 
-use crate::desk::{Desk, VIEWS};
+use crate::desk::Desk;
+use crate::shown::Shown;
 
 #[test]
-fn compare_numbers_the_clusters_as_cluster_does() {
+fn compare_runs_each_method_once_and_numbers_its_clusters_as_cluster_does() {
     let desk = Desk::new();
-    desk.succeeds(&format!("cluster {VIEWS} -k 4 --method concat --seed 3 -q -o one"));
-    let methods = "--method concat --method best-view --repetitions 2 --seed 3";
-    desk.succeeds(&format!("compare {VIEWS} -k 4 {methods} -q -o all"));
-    let compared = desk.text("all/labels-concat.csv");
-    let first = compared.lines().skip(1).map(|line| {
-        let cells: Vec<&str> = line.split(',').collect();
-        (cells[0].to_owned(), cells[1].to_owned())
-    });
-    assert_eq!(first.collect::<Vec<_>>(), desk.labels("one/labels.csv"));
-    let table = desk.text("all/comparison.csv");
-    assert!(table.starts_with("method,stability,ARI with concat,"), "{table}");
-    assert_eq!(table.lines().nth(1).unwrap().split(',').nth(2), Some("1.000"));
+    desk.succeeds("cluster VIEWS -k 4 --method concat --seed 3 -q -o one");
+    let methods = "--method concat --method best-view --method concat --repetitions 2 --seed 3";
+    let printed = desk.succeeds(&format!("compare VIEWS -k 4 {methods} -q -o all"));
+    assert_eq!(printed.lines().count(), 3, "{printed}");
+    assert_eq!(desk.labels("all/labels-concat.csv"), desk.labels("one/labels.csv"));
+    assert!(desk.header("all/comparison.csv").starts_with("method,stability,ARI with concat,"));
+    assert_eq!(desk.rows("all/comparison.csv")[0][2], "1.000");
+    desk.text("all/report.html").has("Where the samples are").has(">best-view</text>");
 }

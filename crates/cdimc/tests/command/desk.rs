@@ -2,9 +2,10 @@
 
 use cdimc::data::SyntheticViews;
 use cdimc::prelude::*;
+use std::collections::BTreeSet;
 use std::fmt::{Display, Write};
 use std::io::{BufRead, BufReader, Lines};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
 use tempfile::TempDir;
 
@@ -47,16 +48,7 @@ impl Desk {
     }
 
     #[cfg(feature = "columnar")]
-    pub(crate) fn put_parquet<N: AsRef<str>>(
-        &self,
-        name: &str,
-        columns: Vec<(N, arrow_array::ArrayRef)>,
-    ) {
-        self.put_batch(name, &arrow_array::RecordBatch::try_from_iter(columns).unwrap());
-    }
-
-    #[cfg(feature = "columnar")]
-    pub(crate) fn put_batch(&self, name: &str, batch: &arrow_array::RecordBatch) {
+    pub(crate) fn put_parquet(&self, name: &str, batch: &arrow_array::RecordBatch) {
         let file = std::fs::File::create(self.path(name)).unwrap();
         let mut writer = parquet::arrow::ArrowWriter::try_new(file, batch.schema(), None).unwrap();
         writer.write(batch).unwrap();
@@ -65,6 +57,24 @@ impl Desk {
 
     pub(crate) fn text(&self, name: &str) -> String {
         std::fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    /// Writes `from` as `to` with other cells; `change` gets the number of each row, 0 for the header.
+    pub(crate) fn edit(&self, from: &str, to: &str, change: impl Fn(usize, &mut Vec<String>)) {
+        let text = self.text(from);
+        let edited = text.lines().enumerate().map(|(row, line)| {
+            let mut cells: Vec<String> = line.split(',').map(str::to_owned).collect();
+            change(row, &mut cells);
+            cells.join(",") + "\n"
+        });
+        self.put(to, &edited.collect::<String>());
+    }
+
+    /// Adds a row without values to a table.
+    pub(crate) fn add_gaps(&self, name: &str, id: &str) {
+        let text = self.text(name);
+        let gaps = ",".repeat(self.header(name).matches(',').count());
+        self.put(name, &format!("{}\n{id}{gaps}\n", text.trim_end()));
     }
 
     /// Returns the record of a run.
@@ -86,10 +96,19 @@ impl Desk {
         self.put(&name, &format!("{{\n  \"digest\": \"{digest}\",\n{rest}"));
     }
 
+    /// Returns the command of a line with the words of [`expanded`].
     pub(crate) fn command(&self, line: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_cdimc"));
-        command.args(line.split_whitespace()).current_dir(self.folder.path());
+        command.args(expanded(line).split_whitespace()).current_dir(self.folder.path());
         command
+    }
+
+    /// Runs a script in which `$CDIMC` is the program and `$BROKEN` a folder of damaged files.
+    pub(crate) fn shell(&self, script: &str) -> Output {
+        let mut bash = Command::new("bash");
+        bash.args(["-c", &expanded(script)]).current_dir(self.folder.path());
+        bash.env("CDIMC", env!("CARGO_BIN_EXE_cdimc"));
+        bash.env("BROKEN", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/broken")).output().unwrap()
     }
 
     pub(crate) fn run(&self, line: &str) -> Output {
@@ -125,27 +144,46 @@ impl Desk {
 
     /// Returns the one line of an error; the run must leave nothing behind.
     pub(crate) fn fails(&self, line: &str) -> String {
-        let output = self.run(line);
+        self.error_of(line, || self.run(line))
+    }
+
+    /// Like [`fails`](Self::fails), for a [script](Self::shell).
+    pub(crate) fn refuses(&self, script: &str) -> String {
+        self.error_of(script, || self.shell(script))
+    }
+
+    fn error_of(&self, line: &str, run: impl Fn() -> Output) -> String {
+        let entries = || {
+            let entries = std::fs::read_dir(self.folder.path()).unwrap();
+            entries.map(|entry| entry.unwrap().file_name()).collect::<BTreeSet<_>>()
+        };
+        let before = entries();
+        let output = run();
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "cdimc {line}\n{errors}");
         assert_eq!(errors.trim_end().lines().count(), 1, "cdimc {line}\n{errors}");
-        assert!(!self.path("out").join("run.json").exists(), "cdimc {line} left a folder");
-        let hidden = |name: &Path| {
-            name.file_name().is_some_and(|name| name.to_string_lossy().starts_with(".cdimc-"))
-        };
-        let entries = std::fs::read_dir(self.folder.path()).unwrap();
-        let left: Vec<_> = entries.map(|e| e.unwrap().path()).filter(|p| hidden(p)).collect();
-        assert!(left.is_empty(), "cdimc {line} left {left:?}");
+        assert_eq!(entries(), before, "cdimc {line} left something behind");
         errors
     }
 
+    /// Returns the lines, each with its error.
+    pub(crate) fn refusals(&self, lines: &str) -> String {
+        lines.lines().map(|line| format!("$ cdimc {line}\n{}\n", self.fails(line))).collect()
+    }
+
+    pub(crate) fn header(&self, name: &str) -> String {
+        self.text(name).lines().next().unwrap().to_owned()
+    }
+
+    /// Returns the cells of every row below the header.
+    pub(crate) fn rows(&self, name: &str) -> Vec<Vec<String>> {
+        let cells = |line: &str| line.split(',').map(str::to_owned).collect();
+        self.text(name).lines().skip(1).map(cells).collect()
+    }
+
+    /// Returns the first two cells of every row.
     pub(crate) fn labels(&self, name: &str) -> Vec<(String, String)> {
-        let text = self.text(name);
-        let cells = |line: &str| {
-            let mut cells = line.split(',').map(str::to_owned);
-            (cells.next().unwrap(), cells.next().unwrap())
-        };
-        text.lines().skip(1).map(cells).collect()
+        self.rows(name).into_iter().map(|row| (row[0].clone(), row[1].clone())).collect()
     }
 }
 
@@ -177,8 +215,9 @@ impl Drop for Started {
 pub(crate) const COMMANDS: [&str; 9] =
     ["", "inspect", "cluster", "predict", "explain", "impute", "evaluate", "compare", "mask"];
 
-pub(crate) const VIEWS: &str = "--view rna.csv --view protein.csv --view image.csv --id id";
-
-pub(crate) fn cluster_line(rest: &str) -> String {
-    format!("cluster {VIEWS} -k 4 --method cdimc-net --config short.toml -q {rest}")
+/// Returns a line in which `NET` is a short training of CDIMC-net, `VIEWS` the tables and `MODEL` the result in `out`.
+pub(crate) fn expanded(line: &str) -> String {
+    line.replace("NET", "cluster VIEWS -k 4 --method cdimc-net --config short.toml")
+        .replace("VIEWS", "--view rna.csv --view protein.csv --view image.csv --id id")
+        .replace("MODEL", "--model out/model.safetensors")
 }

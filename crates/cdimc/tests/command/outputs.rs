@@ -1,6 +1,6 @@
 //! Places of results.
 
-use crate::desk::{Desk, VIEWS, cluster_line};
+use crate::desk::Desk;
 use crate::shown::Shown;
 use cdimc::NamedModel;
 
@@ -8,7 +8,7 @@ use cdimc::NamedModel;
 #[allow(clippy::default_trait_access)] // The type is of a crate that npyz brings along.
 fn no_name_from_a_model_or_table_becomes_a_path() {
     let desk = Desk::new();
-    desk.succeeds(&cluster_line("-o good"));
+    desk.succeeds("NET -q -o good");
     let mut model = NamedModel::load(&desk.path("good/model.safetensors")).unwrap();
     let absolute = desk.path("elsewhere").display().to_string();
     for name in ["../elsewhere", &absolute, "sub/elsewhere", ".."] {
@@ -34,7 +34,7 @@ fn no_name_from_a_model_or_table_becomes_a_path() {
 #[test]
 fn a_changed_bit_of_a_column_name_is_noticed() {
     let desk = Desk::new();
-    desk.succeeds(&cluster_line("-o good"));
+    desk.succeeds("NET -q -o good");
     let path = desk.path("good/model.safetensors");
     let bytes = std::fs::read(&path).unwrap();
     let header = 8 + u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
@@ -55,17 +55,17 @@ fn a_changed_bit_of_a_column_name_is_noticed() {
 fn two_runs_on_one_folder_do_not_meet() {
     let desk = Desk::new();
     desk.put("endless.toml", "[pretrain]\nepochs = 10000000\n[advanced]\nwide = 48\n");
-    let line = format!("cluster {VIEWS} -k 4 --method cdimc-net --config endless.toml -o out");
-    let first = desk.start(&line, "pretrain");
+    let line = "cluster VIEWS -k 4 --method cdimc-net --config endless.toml -o out";
+    let first = desk.start(line, "pretrain");
     // The workplace of the first run exists next to its target.
-    let output = desk.run(&cluster_line("-o out --force"));
+    let output = desk.run("NET -q -o out --force");
     let error = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{error}");
     assert_eq!(error, "error: out: another run is writing there\n");
     drop(first);
     // The next run removes the files of a killed run.
     assert!(desk.path(".cdimc-out").is_dir());
-    desk.succeeds(&cluster_line("-o out"));
+    desk.succeeds("NET -q -o out");
     assert!(!desk.path(".cdimc-out").exists());
 }
 
@@ -73,16 +73,16 @@ fn two_runs_on_one_folder_do_not_meet() {
 #[test]
 fn an_earlier_result_stays_until_the_run_that_replaces_it_is_whole() {
     let desk = Desk::new();
-    desk.succeeds(&cluster_line("-o out"));
+    desk.succeeds("NET -q -o out");
     let earlier = desk.text("out/labels.csv");
     desk.put("long.toml", "[pretrain]\nepochs = 2000\n[advanced]\nwide = 48\n");
-    let line = format!("cluster {VIEWS} -k 2 --method cdimc-net --config long.toml -o out --force");
+    let line = "cluster VIEWS -k 2 --method cdimc-net --config long.toml -o out --force";
     let run = desk.start(&format!("{line} --checkpoint-every 0"), "pretrain");
     let (code, shown) = run.signal("TERM");
     assert_eq!(code, Some(143), "{shown}");
     assert!(shown.ends_with("--resume out`; the earlier result stays there until then"), "{shown}");
     assert_eq!(desk.text("out/labels.csv"), earlier);
-    let error = desk.run(&cluster_line("-o out")).stderr;
+    let error = desk.run("NET -q -o out").stderr;
     String::from_utf8_lossy(&error).has("an interrupted one is to take its place: go on with");
     desk.succeeds("cluster --resume out -q");
     assert!(desk.labels("out/labels.csv").iter().all(|(_, label)| label == "0" || label == "1"));
@@ -94,14 +94,17 @@ fn a_place_that_cannot_be_written_is_known_before_training() {
     let desk = Desk::new();
     desk.put("endless.toml", "[pretrain]\nepochs = 10000000\n");
     let line = |output: &str| {
-        format!("cluster {VIEWS} -k 4 --method cdimc-net --config endless.toml -o {output}")
+        format!("cluster VIEWS -k 4 --method cdimc-net --config endless.toml -o {output}")
     };
-    for folder in [".", "/"] {
-        desk.fails(&line(folder)).has(&format!("error: {folder}: is the working folder"));
+    for (folder, reason) in [
+        (".", "error: .: is the working folder"),
+        ("/", "error: /: is the working folder"),
+        ("rna.csv/out", "cannot make this folder"),
+        ("rna.csv", "is a file, the output is a folder"),
+        ("/proc/out", "error: /proc/out: cannot write here"),
+    ] {
+        desk.fails(&line(folder)).has(reason);
     }
-    desk.fails(&line("rna.csv/out")).has("cannot make this folder");
-    desk.fails(&line("rna.csv")).has("is a file, the output is a folder");
-    assert!(desk.fails(&line("/proc/out")).starts_with("error: /proc/out: cannot write here"));
     desk.fails("predict --model no.safetensors --view rna.csv -o no/such/labels.csv")
         .has("no/such/labels.csv: cannot write");
 }
@@ -109,7 +112,7 @@ fn a_place_that_cannot_be_written_is_known_before_training() {
 #[test]
 fn inputs_and_models_are_never_written_over() {
     let desk = Desk::new();
-    desk.succeeds(&cluster_line("-o good"));
+    desk.succeeds("NET -q -o good");
     let rna = desk.text("rna.csv");
     let model = std::fs::read(desk.path("good/model.safetensors")).unwrap();
     let predict = "predict --model good/model.safetensors --view rna.csv --id id";
@@ -121,10 +124,10 @@ fn inputs_and_models_are_never_written_over() {
     ] {
         desk.fails(&format!("{predict} -o {output}")).has(what);
     }
-    desk.fails(&format!("inspect {VIEWS} --svg image.csv --force")).has("image.csv: is an input");
-    desk.fails(&format!("inspect {VIEWS} --svg short.toml")).has("short.toml: exists");
-    let impute = format!("impute --model good/model.safetensors {VIEWS} --force -o good");
-    desk.fails(&impute).has("good: holds good/model.safetensors, an input");
+    desk.fails("inspect VIEWS --svg image.csv --force").has("image.csv: is an input");
+    desk.fails("inspect VIEWS --svg short.toml").has("short.toml: exists");
+    let impute = "impute --model good/model.safetensors VIEWS --force -o good";
+    desk.fails(impute).has("good: holds good/model.safetensors, an input");
     assert_eq!(desk.text("rna.csv"), rna);
     assert!(std::fs::read(desk.path("good/model.safetensors")).unwrap() == model);
     desk.succeeds(&format!("{predict} -o labels.csv"));
@@ -137,21 +140,21 @@ fn inputs_and_models_are_never_written_over() {
 #[test]
 fn nothing_that_a_run_did_not_write_is_replaced_with_it() {
     let desk = Desk::new();
-    desk.succeeds(&cluster_line("-o good"));
+    desk.succeeds("NET -q -o good");
     desk.put("good/own.toml", &desk.text("short.toml"));
-    let line = cluster_line("-o good --force").replace("short.toml", "good/own.toml");
-    desk.fails(&line).has("good: holds good/own.toml, an input");
-    desk.fails(&cluster_line("-o good --force"))
+    desk.fails("cluster VIEWS -k 4 --method cdimc-net --config good/own.toml -o good --force")
+        .has("good: holds good/own.toml, an input");
+    desk.fails("NET -q -o good --force")
         .has("good: holds own.toml, which the earlier run did not write");
     assert_eq!(desk.text("good/own.toml"), desk.text("short.toml"));
     std::fs::remove_file(desk.path("good/own.toml")).unwrap();
     for line in [
-        format!("impute --model good/model.safetensors {VIEWS} -q -o other --force"),
-        format!("mask {VIEWS} --pattern complete -q -o other --force"),
-        format!("compare {VIEWS} -k 4 --method concat -q -o other --force"),
-        cluster_line("-o other --force"),
+        "impute --model good/model.safetensors VIEWS -q -o other --force",
+        "mask VIEWS --pattern complete -q -o other --force",
+        "compare VIEWS -k 4 --method concat -q -o other --force",
+        "NET -q -o other --force",
     ] {
-        desk.succeeds(&line);
+        desk.succeeds(line);
     }
 }
 
@@ -159,8 +162,8 @@ fn nothing_that_a_run_did_not_write_is_replaced_with_it() {
 fn absurd_sizes_are_one_line() {
     let desk = Desk::new();
     desk.put("wide.toml", "[advanced]\nwide = 2147483648\n");
-    let line = format!("cluster {VIEWS} -k 4 --method cdimc-net --config wide.toml -o out");
-    let error = desk.fails(&line);
+    let line = "cluster VIEWS -k 4 --method cdimc-net --config wide.toml -o out";
+    let error = desk.fails(line);
     // If the system does not report its free memory, the parameters are counted.
     let refused = error.contains("GB of memory for such data, ") || error.contains("parameters");
     assert!(refused, "{error}");
@@ -179,9 +182,9 @@ fn tables_for_people_have_six_digits_and_agree_with_the_summary() {
         format!("{},{}.25,{}", i * 3 % 41, i * 7 % 50, u8::from(i % 3 == 1))
     });
     let clinical = "--clinical clinic.csv --survival days,dead";
-    let shown = desk.notes(&format!("cluster {VIEWS} -k 4 {clinical} -o out"));
-    desk.succeeds(&format!("predict --model out/model.safetensors {VIEWS} -o new.csv"));
-    desk.succeeds(&format!("explain --model out/model.safetensors {VIEWS} -q -o why"));
+    let shown = desk.notes(&format!("cluster VIEWS -k 4 {clinical} -o out"));
+    desk.succeeds("predict MODEL VIEWS -o new.csv");
+    desk.succeeds("explain MODEL VIEWS -q -o why");
     for file in [
         "out/labels.csv",
         "out/probabilities.csv",

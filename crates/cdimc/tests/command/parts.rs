@@ -1,6 +1,6 @@
 //! Samples in parts.
 
-use crate::desk::{Desk, VIEWS};
+use crate::desk::Desk;
 use crate::shown::Shown;
 use cdimc::prelude::Seed;
 use rand::Rng;
@@ -37,11 +37,11 @@ fn samples_in_parts_get_the_clusters_of_one_model() {
     assert_eq!(labels.len(), 120);
     desk.text("out/run.json").has("\"n-samples\": 120");
     desk.text("out/report.html").has("shows 100 of the 120 samples");
-    let predict = "predict --model out/model.safetensors";
+    let predict = "predict MODEL";
     desk.succeeds(&format!("{predict} {parts} -o parts.csv"));
     assert_eq!(desk.text("parts.csv"), desk.text("out/labels.csv"));
     // The whole table has images of samples in the last part; the parts do not.
-    desk.succeeds(&format!("{predict} {VIEWS} --drop image1 -o whole.csv"));
+    desk.succeeds(&format!("{predict} VIEWS --drop image1 -o whole.csv"));
     let whole: BTreeMap<String, String> = desk.labels("whole.csv").into_iter().collect();
     let n_alike = whole.iter().filter(|(id, label)| labels[*id] == **label).count();
     assert!(n_alike > 110, "{n_alike} of {}", whole.len());
@@ -51,9 +51,7 @@ fn samples_in_parts_get_the_clusters_of_one_model() {
 fn the_report_counts_the_samples_of_clinical_tests_over_parts() {
     let desk = Desk::new();
     cut(&desk);
-    let part = desk.text("rna-2.csv");
-    let gaps = ",".repeat(part.lines().next().unwrap().matches(',').count());
-    desk.put("rna-2.csv", &format!("{part}nobody{gaps}\n"));
+    desk.add_gaps("rna-2.csv", "nobody");
     desk.put_rows("clinic.csv", "id,age", |i| 40 + i % 31);
     let options = "--config few.toml --clinical clinic.csv -q -o out";
     desk.succeeds(&format!("cluster {PARTS} -k 4 {options}"));
@@ -92,8 +90,7 @@ fn a_view_without_samples_in_a_part_may_have_a_file_without_rows() {
     cut(&desk);
     let cluster = format!("cluster {PARTS} -k 4 --config few.toml -q -o");
     desk.succeeds(&format!("{cluster} absent"));
-    let header =
-        |view: &str| desk.text(&format!("{view}-0.csv")).lines().next().unwrap().to_owned();
+    let header = |view: &str| desk.header(&format!("{view}-0.csv"));
     desk.put("image-2.csv", &header("image"));
     desk.succeeds(&format!("{cluster} empty"));
     assert_eq!(desk.text("empty/labels.csv"), desk.text("absent/labels.csv"));
@@ -114,15 +111,14 @@ fn a_view_without_samples_in_a_part_may_have_a_file_without_rows() {
 fn samples_of_a_part_without_any_value_get_no_cluster() {
     let desk = Desk::new();
     cut(&desk);
-    let gaps = ",".repeat(desk.text("rna-0.csv").lines().next().unwrap().matches(',').count());
-    let header = desk.text("rna-0.csv").lines().next().unwrap().to_owned();
-    desk.put("rna-.csv", &format!("{header}\nnobody{gaps}\nnone{gaps}\n"));
+    desk.put("rna-.csv", &desk.header("rna-0.csv"));
+    ["nobody", "none"].iter().for_each(|id| desk.add_gaps("rna-.csv", id));
     desk.succeeds(&format!("cluster {PARTS} -k 4 --config few.toml -q -o out"));
     let labels = desk.labels("out/labels.csv");
     let empty = ["nobody", "none"].map(|id| (id.to_owned(), String::new()));
     assert_eq!((labels.len(), &labels[..2]), (122, &empty[..]));
     assert_eq!(desk.record("out")["unobserved"], serde_json::json!(["nobody", "none"]));
-    let predict = "predict --model out/model.safetensors";
+    let predict = "predict MODEL";
     desk.notes(&format!("{predict} {PARTS} -o parts.csv"))
         .has("2 samples get no cluster, because they have no value in any view")
         .has("parts.csv: 120 samples in 4 of the 4 clusters");
@@ -154,15 +150,12 @@ fn a_warning_about_parts_is_in_the_record() {
     let desk = Desk::new();
     cut(&desk);
     for part in 0..3 {
-        let text = desk.text(&format!("rna-{part}.csv"));
-        let (header, rows) = text.split_once('\n').unwrap();
-        let without_value = |row: &str| {
-            let mut cells: Vec<&str> = row.split(',').collect();
-            cells[4] = "";
-            cells.join(",")
-        };
-        let rows: Vec<String> = rows.lines().map(without_value).collect();
-        desk.put(&format!("rna-{part}.csv"), &format!("{header}\n{}\n", rows.join("\n")));
+        let file = format!("rna-{part}.csv");
+        desk.edit(&file, &file, |row, cells| {
+            if row > 0 {
+                cells[4].clear();
+            }
+        });
     }
     desk.succeeds(&format!("cluster {PARTS} -k 4 --config few.toml -q -o out"));
     desk.record("out")["data-warnings"]
@@ -176,40 +169,22 @@ fn a_warning_about_many_files_is_shown_once_and_hides_no_other() {
     let desk = Desk::new();
     cut(&desk);
     for part in 0..3 {
-        let text = desk.text(&format!("rna-{part}.csv"));
-        let numbered = text.lines().enumerate().map(|(i, line)| match i {
-            0 => format!("Unnamed: 0,{line}\n"),
-            i => format!("{i},{line}\n"),
+        let file = format!("rna-{part}.csv");
+        desk.edit(&file, &file, |row, cells| {
+            cells.insert(0, if row == 0 { "Unnamed: 0".into() } else { row.to_string() });
         });
-        desk.put(&format!("rna-{part}.csv"), &numbered.collect::<String>());
     }
     let notes = desk.notes(&format!("cluster {PARTS} -k 4 --config few.toml -o out"));
     assert_eq!(notes.matches("has no name and is left out").count(), 1, "{notes}");
     for part in 0..3 {
-        let text = desk.text(&format!("rna-{part}.csv")).replacen(",id,", ",id,batch,", 1);
-        let (header, rows) = text.split_once('\n').unwrap();
-        let rows = rows.lines().map(|row| {
-            let [number, id, rest] = row.splitn(3, ',').collect::<Vec<_>>()[..] else { panic!() };
-            format!("{number},{id},1,{rest}\n")
-        });
-        desk.put(&format!("rna-{part}.csv"), &format!("{header}\n{}", rows.collect::<String>()));
+        let file = format!("rna-{part}.csv");
+        desk.edit(&file, &file, |row, cells| cells.insert(2, ["batch", "1"][row.min(1)].into()));
     }
-    let far = desk
-        .text("protein-2.csv")
-        .lines()
-        .enumerate()
-        .map(|(i, line)| {
-            let (id, rest) = line.split_once(',').unwrap();
-            let rest: Vec<String> = rest
-                .split(',')
-                .map(|x| if i == 0 { x.to_owned() } else { format!("{x}e4") })
-                .collect();
-            format!("{id},{}\n", rest.join(","))
-        })
-        .collect::<String>();
-    desk.put("protein-2.csv", &far);
-    let notes = desk.notes(&format!("predict --model out/model.safetensors {PARTS} -o new.csv"));
-    notes
+    desk.edit("protein-2.csv", "protein-2.csv", |row, cells| {
+        let values = if row > 0 { &mut cells[1..] } else { &mut [] };
+        values.iter_mut().for_each(|value| value.push_str("e4"));
+    });
+    desk.notes(&format!("predict MODEL {PARTS} -o new.csv"))
         .has("rna-0.csv: columns unknown to the model are left out (1): `batch` (and 2 more warnings of this kind)")
         .has("view protein: are the units the same?");
 }
@@ -245,31 +220,36 @@ fn a_new_sample_in_two_parts_gets_no_two_clusters() {
 fn bad_parts_are_refused() {
     let desk = Desk::new();
     cut(&desk);
-    let fails_with = |views: &str, what: &str| {
-        desk.fails(&format!("cluster {views} -k 4 --config few.toml -q -o out")).has(what);
-    };
-    fails_with("--view rna-*.csv --id id", "rna-*.csv: name the view: NAME=rna-*.csv");
-    fails_with("--view rna=dna-*.csv --id id", "dna-*.csv: no such file");
-    fails_with(
-        "--view rna=rna-*.csv --view protein.csv --id id",
-        "protein.csv: one file, while other views are in parts",
-    );
-    for option in ["--drop", "--label"] {
-        fails_with(
-            &format!("{PARTS} {option} nonesuch"),
-            &format!("no view has a column `nonesuch` ({option})"),
-        );
+    let [first, second] = [0, 1].map(|part| desk.text(&format!("rna-{part}.csv")));
+    for (file, text) in [
+        ("odd-0.csv", &first),
+        ("odd-1.csv", &second.replace("rna3", "rna03")),
+        ("twice-0.csv", &first),
+        ("twice-1.csv", &first),
+    ] {
+        desk.put(file, text);
+    }
+    for (views, reason) in [
+        ("--view rna-*.csv", "rna-*.csv: name the view: NAME=rna-*.csv"),
+        ("--view rna=dna-*.csv", "dna-*.csv: no such file"),
+        (
+            "--view rna=rna-*.csv --view protein.csv",
+            "protein.csv: one file, while other views are in parts",
+        ),
+        ("--view rna=rna-*.csv --drop nonesuch", "no view has a column `nonesuch` (--drop)"),
+        ("--view rna=rna-*.csv --label nonesuch", "no view has a column `nonesuch` (--label)"),
+        ("--view rna=rna-*.csv --method concat", "concat: reads all samples at once"),
+        (
+            "--view rna=odd-*.csv",
+            "column `rna3` is in odd-0.csv and not in odd-1.csv: all parts of a view must have",
+        ),
+        (
+            "--view rna=twice-*.csv",
+            "is in twice-0.csv and again in twice-1.csv: a sample must be in one part",
+        ),
+    ] {
+        desk.fails(&format!("cluster {views} --id id -k 4 -q -o out")).has(reason);
     }
     desk.fails(&format!("inspect {PARTS}")).has("only cluster and predict read samples in parts");
-    desk.fails(&format!("cluster {PARTS} -k 4 --method concat -q -o out"))
-        .has("concat: reads all samples at once");
-    let whole = desk.text("rna-1.csv");
-    desk.put("rna-1.csv", &whole.replace("rna3", "rna03"));
-    fails_with(
-        PARTS,
-        "column `rna3` is in rna-0.csv and not in rna-1.csv: all parts of a view must have",
-    );
-    desk.put("rna-1.csv", &desk.text("rna-0.csv"));
-    fails_with(PARTS, "is in rna-0.csv and again in rna-1.csv: a sample must be in one part");
     assert!(!desk.path("out").exists());
 }

@@ -15,31 +15,12 @@ fn numbers(i: usize) -> [String; 2] {
 }
 
 #[test]
-fn inspect_and_cluster_refuse_grouped_thousands() {
-    let desk = Desk::new();
-    let german = |i: usize| {
-        if i.is_multiple_of(2) {
-            [format!("{}", 400 + 13 * i), "7".into()]
-        } else {
-            [format!("1.{:03}", 7 * i), "8".into()]
-        }
-    };
-    desk.put("german.csv", &table("id;a;b", ';', german));
-    for line in
-        ["inspect --view german.csv --id id", "cluster --view german.csv --id id -k 2 -o out"]
-    {
-        desk.fails(line).has("it seems to group thousands");
-    }
-}
-
-#[test]
 fn columns_with_commas_are_named_in_quotes() {
     let desk = Desk::new();
     desk.put(
         "comma.csv",
         &table("id,\"Age, years\",b", ',', |i| ["old".into(), numbers(i)[1].clone()]),
     );
-    desk.fails("inspect --view comma.csv --id id").has("--drop '\"Age, years\"'");
     let mut command = Command::new(env!("CARGO_BIN_EXE_cdimc"));
     command.args(["inspect", "--view", "comma.csv", "--id", "id", "--drop", "\"Age, years\""]);
     let output = command.current_dir(desk.folder.path()).output().unwrap();
@@ -50,12 +31,9 @@ fn columns_with_commas_are_named_in_quotes() {
 fn lines_above_a_table_are_left_out_on_request() {
     let desk = Desk::new();
     desk.put("titled.csv", &format!("Table 2\n{}", table("id,a,b", ',', numbers)));
-    desk.fails("inspect --view titled.csv --id id").has("--skip-lines 1 leaves it out");
     desk.put("plain.csv", &table("id,c,d", ',', numbers));
     let line = "inspect --view titled.csv --view plain.csv --id id --skip-lines titled.csv=1";
     desk.succeeds(line).has("12 samples in 2 views");
-    desk.fails("inspect --view titled.csv --id id --skip-lines x")
-        .has("--skip-lines x: must be a number of lines");
 }
 
 #[test]
@@ -92,11 +70,7 @@ fn files_may_call_their_ids_and_columns_as_they_like() {
     // A column is dropped wherever it occurs, in any role.
     desk.succeeds(&format!("{both} --columns a,b --drop sex,PatientID"))
         .has("3 samples in 2 views");
-    let first = "inspect --view a.csv --id patient";
-    desk.succeeds(&format!("{first} --columns a")).has("a: 3 rows, 1 features");
-    desk.fails(&format!("{first} --columns c")).has("has none of the columns `c`");
-    desk.fails(&format!("{first} --drop sex,age")).has("no view has a column `age` (--drop)");
-    desk.fails(first).has("leave it out with --drop 'sex'");
+    desk.succeeds("inspect --view a.csv --id patient --columns a").has("a: 3 rows, 1 features");
 }
 
 #[test]
@@ -113,6 +87,4 @@ fn ids_that_hardly_overlap_are_shown_from_both_sides() {
         .has(&format!("c.csv: 2 of 2 ids {cannot}: it has `q`, `r`"))
         .has("views a and c share no sample: nor do other views relate them");
     assert!(!shown.contains("views a and b share no sample"), "{shown}");
-    desk.fails("inspect --view a.csv --view c.csv --id id")
-        .has("a.csv has `0`, `1`, c.csv has `q`, `r`");
 }

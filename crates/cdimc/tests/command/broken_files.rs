@@ -2,58 +2,27 @@
 //!
 //! Programs made the files in `broken/`; they contain no real data. Every call has at most 4 GB of memory, so that no
 //! test passes only because a machine is large.
-#![cfg(unix)]
-#![allow(clippy::unwrap_used)]
 
-#[path = "command/shown.rs"]
-mod shown;
+use crate::desk::Desk;
+use crate::shown::Shown;
 
-use shown::Shown;
-use std::path::Path;
-use std::process::{Command, Output};
-use tempfile::TempDir;
-
-/// Runs a shell line in `folder` and returns the output of `cdimc`; `$CDIMC` is the command, `$BROKEN` the folder of
-/// the files.
-fn shell(folder: &Path, line: &str) -> Output {
-    let broken = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/broken");
-    Command::new("bash")
-        .args(["-c", &format!("ulimit -v 4000000; ulimit -c 0; {line}")])
-        .env("CDIMC", env!("CARGO_BIN_EXE_cdimc"))
-        .env("BROKEN", broken)
-        .current_dir(folder)
-        .output()
-        .unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+/// Returns a script with at most 4 GB of memory.
+fn limited(line: &str) -> String {
+    format!("ulimit -v 4000000; ulimit -c 0; {line}")
 }
 
 /// Returns the one-line error of the call.
 fn refused(line: &str) -> String {
-    let folder = tempfile::tempdir().unwrap();
-    let output = shell(folder.path(), line);
-    let errors = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{line}\n{errors}");
-    assert_eq!(errors.lines().count(), 1, "{line}\n{errors}");
-    assert!(!errors.contains("panicked"), "{line}\n{errors}");
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "{line} left files behind");
-    errors
+    Desk::new().refuses(&limited(line))
 }
 
 /// Returns the folder of a call that succeeds, and what it shows.
-fn done(line: &str) -> (TempDir, String) {
-    let folder = tempfile::tempdir().unwrap();
-    let output = shell(folder.path(), line);
-    assert!(output.status.success(), "{line}\n{}", text(&output.stderr));
-    (folder, text(&output.stdout) + &text(&output.stderr))
-}
-
-/// Returns the lines of a file.
-fn written(folder: &TempDir, name: &str) -> Vec<String> {
-    let text = std::fs::read_to_string(folder.path().join(name)).unwrap();
-    text.lines().map(str::to_owned).collect()
+fn done(line: &str) -> (Desk, String) {
+    let desk = Desk::new();
+    let output = desk.shell(&limited(line));
+    let shown = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    assert!(output.status.success(), "{line}\n{shown}");
+    (desk, shown)
 }
 
 #[test]
@@ -84,17 +53,17 @@ fn damage_that_other_crates_panic_or_abort_at_is_refused_in_one_line() {
 
 #[test]
 fn entries_of_a_sparse_matrix_that_share_a_place_are_summed() {
-    let (folder, _) = done("$CDIMC mask --pattern per-view:0 --view $BROKEN/dup.h5ad -o m");
+    let (desk, _) = done("$CDIMC mask --pattern per-view:0 --view $BROKEN/dup.h5ad -o m");
     // Row a has 1 and 2 in column x, as SciPy has it.
-    assert_eq!(written(&folder, "m/dup.csv")[1], "a,3,0");
+    assert_eq!(desk.text("m/dup.csv").lines().nth(1), Some("a,3,0"));
 }
 
 #[test]
 fn integers_of_64_bits_are_exact_ids() {
     for (file, csv) in [("big.npz", "m/x.csv"), ("i.mat", "m/i.csv")] {
         let mask = format!("$CDIMC mask --pattern per-view:0 --view $BROKEN/{file} -o m");
-        let rows = written(&done(&mask).0, csv);
-        let ids: Vec<&str> = rows[1..].iter().map(|row| row.split(',').next().unwrap()).collect();
+        let rows = done(&mask).0.labels(csv);
+        let ids: Vec<&str> = rows.iter().map(|(id, _)| id.as_str()).collect();
         assert_eq!(ids, ["9007199254740993", "9007199254740994", "9223372036854775807", "-5"]);
     }
 }
@@ -103,14 +72,13 @@ fn integers_of_64_bits_are_exact_ids() {
 fn groups_of_equal_rows_are_the_clusters() {
     for (file, k) in [("onehot.csv", 3), ("corners.csv", 4)] {
         let cluster = format!("$CDIMC cluster -q --view {file} --id id -k {k} -o c");
-        let (folder, _) = done(&format!("cp $BROKEN/{file} . && {cluster}"));
-        let (rows, labels) = (written(&folder, file), written(&folder, "c/labels.csv"));
+        let (desk, _) = done(&format!("cp $BROKEN/{file} . && {cluster}"));
+        let (text, labels) = (desk.text(file), desk.labels("c/labels.csv"));
         let mut groups: Vec<(&str, &str)> = Vec::new();
-        for (row, label) in rows.iter().zip(&labels).skip(1) {
-            let (id, values) = row.split_once(',').unwrap();
-            let mut cells = label.split(',');
-            assert_eq!(cells.next(), Some(id), "{file}");
-            groups.push((values, cells.next().unwrap()));
+        for (row, (id, cluster)) in text.lines().skip(1).zip(&labels) {
+            let (own_id, values) = row.split_once(',').unwrap();
+            assert_eq!(own_id, id, "{file}");
+            groups.push((values, cluster));
         }
         groups.sort_unstable();
         groups.dedup();
@@ -143,8 +111,7 @@ fn a_file_beyond_its_limit_is_an_error_of_one_line() {
 
 #[test]
 fn more_threads_than_the_machine_has_are_named_and_not_started() {
-    let line = "printf 'a,b\n1,2\n2,1\n9,8\n8,9\n' > a.csv; \
-                $CDIMC cluster --view a.csv -k 2 --method concat --threads 2000 -o out";
+    let line = "$CDIMC cluster --view rna.csv --id id -k 2 --method concat --threads 2000 -o out";
     done(line).1.has("threads = 2000: this machine runs");
 }
 
@@ -166,9 +133,8 @@ fn pipes_are_read_whole() {
 fn what_unpacks_without_end_is_refused() {
     // In a file, 300 MB of one letter take 1.3 MB.
     let bomb = "(echo a; head -c 300000000 /dev/zero | tr '\\0' '1') | gzip -1 -c > a.csv.gz";
-    let (folder, _) = done(bomb);
-    let packed = folder.path().join("a.csv.gz");
-    refused(&format!("$CDIMC inspect --view {}", packed.display())).has("--max-bytes");
+    let (desk, _) = done(bomb);
+    desk.refuses(&limited("$CDIMC inspect --view a.csv.gz")).has("--max-bytes");
 }
 
 #[test]
