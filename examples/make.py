@@ -1,8 +1,9 @@
 """Writes the tables of this folder: `python3 examples/make.py`. The patients are simulated; every run writes the same files.
 
-240 patients in four subtypes of 40, 30, 20 and 10 %. Each assay lacks 30 % of the patients, and every patient has at least one
-assay. Expression is skewed like intensities; methylation is between 0 and 1. Each assay cannot distinguish two subtypes, so no
-table alone separates all four. `new_rna.csv` has twelve further patients with RNA only.
+240 patients in four subtypes, drawn with probabilities of 40, 30, 20 and 10 %. Each assay lacks 30 % of the patients, and
+every patient has at least one assay. Expression is skewed like intensities; methylation is between 0 and 1. Each assay
+cannot distinguish two subtypes, so no table alone separates all four. `new_rna.csv` has twelve further patients with RNA
+only.
 """
 
 import csv
