@@ -1,4 +1,4 @@
-"""Several methods on the same data with the same part of it hidden.
+"""Compares methods on the same data with the same rows hidden.
 
 Run it as it is: ``python compare.py``.
 """

@@ -1,4 +1,4 @@
-"""New patients with two assays of five: their clusters, how sure they are, and the assays they lack.
+"""Assigns new patients with two of five assays, and fills in an assay that they lack.
 
 Run it as it is: ``python new_patients.py``.
 """

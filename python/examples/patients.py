@@ -1,4 +1,4 @@
-"""Three tables of patients, each without some of them, to clusters and a short report.
+"""Clusters three tables, each without some of the patients, and prints a short report.
 
 Run it as it is: ``python patients.py``. For tables of your own, read them with pandas, patients in the index.
 """

@@ -1,4 +1,4 @@
-//! The neighbor graph of five points on a line.
+//! Prints the neighbor graph of five points on a line.
 #![allow(clippy::print_stdout)]
 
 use cdimc_graph::{GraphError, KnnGraph, Search};

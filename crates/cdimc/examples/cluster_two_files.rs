@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Two files of three groups; each lacks every fourth patient of the other.
+/// Writes two files of three groups; each lacks a quarter of the patients, which the other has.
 fn own_files(folder: &std::path::Path) -> Result<[String; 4], Box<dyn Error>> {
     let mut paths = Vec::new();
     for (view, name) in (0..).zip(["rna.csv", "protein.csv"]) {

@@ -1,4 +1,4 @@
-//! A method of one's own: everything that takes a `Clusterer` takes it.
+//! Implements a method of your own; everything that takes a `Clusterer` takes it.
 #![allow(clippy::print_stdout)]
 
 use cdimc::core::{ClusterError, KMeans};
