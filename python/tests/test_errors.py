@@ -22,7 +22,7 @@ import cdimc
         ),
         ({"n_clusters": "auto", "n_clusters_range": (2.5, 8)}, "n_clusters_range = 2.5: must be two numbers"),
         ({"restarts": 0}, "settings of concat: restarts = 0: must be at least 1"),
-        ({"restarts": "many"}, 'settings of concat: invalid type: string "many"'),
+        ({"restarts": "many"}, 'settings of concat: restarts: invalid type: string "many"'),
         ({"restarts": object()}, "a setting is a number"),
         ({"restarts": float("nan")}, "restarts = nan: must be finite"),
         ({"n_jobs": 1.5}, "n_jobs = 1.5: must be a whole number other than 0, or None"),
