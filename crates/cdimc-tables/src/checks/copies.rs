@@ -5,6 +5,7 @@ use crate::error::listed;
 use crate::option_names::line_of_names;
 use cdimc_data::MultiView;
 use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Number of common samples on which columns are compared first.
 const N_COMPARED: usize = 100;
@@ -58,14 +59,17 @@ fn common_columns(
         return Vec::new();
     }
     let first = &samples[..samples.len().min(N_COMPARED)];
-    // Equal columns have equal keys: the values, and the name of a column of two values. A constant column has no key.
+    // Equal columns have equal keys: a hash of the values, and the name of a column of two values. A constant column has
+    // no key.
     let keys = |view: usize, names: &[String]| {
         data.matrix(view).map_columns(first, |column, values| {
             // 0 and -0 are equal.
             let bits: Vec<u64> = values.iter().map(|x| (x + 0.0).to_bits()).collect();
             let n_different = bits.iter().collect::<HashSet<_>>().len();
             let name = (n_different == 2).then(|| names[column].clone());
-            (n_different > 1).then_some((bits, name))
+            let mut hasher = DefaultHasher::new();
+            bits.hash(&mut hasher);
+            (n_different > 1).then_some((hasher.finish(), name))
         })
     };
     let mut of_key: HashMap<_, Vec<usize>> = HashMap::new();
