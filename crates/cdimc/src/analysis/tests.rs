@@ -60,11 +60,12 @@ fn nothing_that_follows_a_fit_projects_the_views_again() {
         assert_eq!(fitted.contributions_by_cluster().dim(), (2, 2));
         assert_eq!(outcome.markers(&samples, 1).clusters.len(), 2);
     };
-    // Events are counted only if their call site is known: a test beside this one may be registering it just now.
-    fit();
-    let of_fit = projections(&fit);
+    // A subscriber misses the events of a call site that a test beside this one registers at that moment. The last of ten
+    // counts has them all.
+    let counts = (0..10).map(|_| (projections(&fit), projections(&analyze)));
+    let (of_fit, of_all) = counts.collect::<Vec<_>>()[9];
     assert!(of_fit > 0);
-    assert_eq!(projections(&analyze), of_fit);
+    assert_eq!(of_all, of_fit);
 }
 
 #[test]
