@@ -130,7 +130,8 @@ impl Run {
     pub(super) fn analyze(mut self, terminal: &Terminal, every: Duration) -> anyhow::Result<()> {
         let number = match (self.record.n_clusters, self.record.k_range) {
             (_, Some(range)) => Number::Within(range),
-            (n_clusters, None) => Number::Known(n_clusters.unwrap_or_default()),
+            (Some(n_clusters), None) => Number::Known(n_clusters),
+            (None, None) => bail!("-k N or --k-range FROM..TO is needed"),
         };
         let resume = std::mem::take(&mut self.record.resume);
         let seed = Seed::new(self.record.seed);
