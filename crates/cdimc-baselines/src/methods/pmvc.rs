@@ -214,7 +214,7 @@ fn to_lanes(a: &Array2<f64>) -> Vec<[f64; LANES]> {
     lanes
 }
 
-/// Updates every row of W once and returns the longest step in the metric of G.
+/// One update of every row of W, which returns the longest step in the metric of G.
 struct Sweep<'a> {
     gram: &'a [f64],
     constant: &'a [[f64; LANES]],

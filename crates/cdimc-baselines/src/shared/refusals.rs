@@ -38,7 +38,7 @@ pub(crate) fn require(
     if holds { Ok(()) } else { Err(ClusterError::Inapplicable { method, reason: reason() }) }
 }
 
-/// Checks that a view has a nonzero value after views were made nonnegative and those of zeros were left out.
+/// Checks that `method` has a view left. Views are made nonnegative, and views of zeros are dropped, before this check.
 pub(crate) fn require_views<T>(views: &[T], method: &'static str) -> Result<(), ClusterError> {
     let reason = || "made nonnegative, every value of every view is 0".to_owned();
     require(!views.is_empty(), method, reason)

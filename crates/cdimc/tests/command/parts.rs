@@ -51,14 +51,14 @@ fn samples_in_parts_get_the_clusters_of_one_model() {
 fn the_report_counts_the_samples_of_clinical_tests_over_parts() {
     let desk = Desk::new();
     cut(&desk);
-    desk.add_gaps("rna-2.csv", "nobody");
+    desk.add_gaps("rna-2.csv", "blank1");
     desk.put_rows("clinic.csv", "id,age", |i| 40 + i % 31);
     let options = "--config few.toml --clinical clinic.csv -q -o out";
     desk.succeeds(&format!("cluster {PARTS} -k 4 {options}"));
     let said = "The clinical table contains 100 of the 100 samples searched, of 120 clustered.";
     desk.text("out/report.html").has(said);
-    assert!(desk.labels("out/labels.csv").contains(&("nobody".into(), String::new())));
-    assert_eq!(desk.record("out")["unobserved"], serde_json::json!(["nobody"]));
+    assert!(desk.labels("out/labels.csv").contains(&("blank1".into(), String::new())));
+    assert_eq!(desk.record("out")["unobserved"], serde_json::json!(["blank1"]));
 }
 
 #[test]
@@ -112,12 +112,12 @@ fn samples_of_a_part_without_any_value_get_no_cluster() {
     let desk = Desk::new();
     cut(&desk);
     desk.put("rna-.csv", &desk.header("rna-0.csv"));
-    ["nobody", "none"].iter().for_each(|id| desk.add_gaps("rna-.csv", id));
+    ["blank1", "blank2"].iter().for_each(|id| desk.add_gaps("rna-.csv", id));
     desk.succeeds(&format!("cluster {PARTS} -k 4 --config few.toml -q -o out"));
     let labels = desk.labels("out/labels.csv");
-    let empty = ["nobody", "none"].map(|id| (id.to_owned(), String::new()));
+    let empty = ["blank1", "blank2"].map(|id| (id.to_owned(), String::new()));
     assert_eq!((labels.len(), &labels[..2]), (122, &empty[..]));
-    assert_eq!(desk.record("out")["unobserved"], serde_json::json!(["nobody", "none"]));
+    assert_eq!(desk.record("out")["unobserved"], serde_json::json!(["blank1", "blank2"]));
     let predict = "predict MODEL";
     desk.notes(&format!("{predict} {PARTS} -o parts.csv"))
         .has("2 samples get no cluster, because they have no value in any view")
