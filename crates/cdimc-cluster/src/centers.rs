@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Choice {
-    /// Shared information under the clusters, T: centers merge and split while T grows, and the round of fine-tuning
-    /// with the largest T is the result.
+    /// The information that views and neighbors share about the clusters, T + M: centers merge and split while it
+    /// grows, and the round of fine-tuning with the largest is the result.
     #[default]
     SharedInformation,
     /// The k-means of least inertia, and the last round (authors' code).
@@ -41,31 +41,6 @@ const N_NEIGHBORS: usize = 10;
 const KRYLOV: Krylov = Krylov { blocks: 8, spare: 6, restarts: 8, tolerance: 1e-4 };
 /// Smallest gain of a move, and smallest difference of two candidates, in nats.
 pub(crate) const MIN_GAIN_NATS: f64 = 1e-4;
-
-/// Shared information under labels in the order of the latents.
-pub(crate) struct InOrder {
-    pub(crate) shared: Box<dyn SharedInformation>,
-    /// Sample at every position of that order.
-    pub(crate) order: Vec<usize>,
-}
-
-impl InOrder {
-    fn of_samples(&self, labels: &[usize]) -> Vec<usize> {
-        let mut of_samples = vec![0; labels.len()];
-        self.order.iter().zip(labels).for_each(|(&i, &label)| of_samples[i] = label);
-        of_samples
-    }
-}
-
-impl SharedInformation for InOrder {
-    fn of(&self, labels: &[usize]) -> f64 {
-        self.shared.of(&self.of_samples(labels))
-    }
-
-    fn is_more(&self, labels: &[usize], others: &[usize]) -> bool {
-        self.shared.is_more(&self.of_samples(labels), &self.of_samples(others))
-    }
-}
 
 /// Returns the first centers on the latents `z`, `(n_samples, latent)`, and the clusters of the samples: the candidate
 /// with the least inertia among those whose shared information is within chance of the largest.
@@ -253,8 +228,8 @@ mod tests {
     }
 
     impl<F: Fn(&[usize]) -> f64 + Send + Sync> SharedInformation for Valued<F> {
-        fn of(&self, labels: &[usize]) -> f64 {
-            (self.value)(labels)
+        fn terms(&self, labels: &[usize]) -> Vec<f64> {
+            vec![(self.value)(labels)]
         }
 
         fn is_more(&self, labels: &[usize], others: &[usize]) -> bool {

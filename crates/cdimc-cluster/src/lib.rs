@@ -4,6 +4,7 @@ mod centers;
 mod checkpoint;
 mod contest;
 mod finetune;
+mod information;
 mod input;
 mod model;
 mod prepared;

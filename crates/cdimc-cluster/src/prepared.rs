@@ -1,6 +1,6 @@
 //! Settings and data of all runs of a training: the order of the samples, the network's input and the graphs.
 
-use super::centers::InOrder;
+use super::information::Information;
 use super::input::{Input, InputViews};
 use crate::CdimcNet;
 use cdimc_core::{AnalysisSize, ClusterError, KMeans, Observer};
@@ -22,8 +22,8 @@ pub(crate) struct Prepared {
     pub(crate) input: Arc<NetworkInput>,
     /// Neighbor graph of every view, over the samples in training order.
     pub(crate) graphs: Arc<Vec<KnnGraph>>,
-    /// Computes T of labels in training order; `None` if it chooses nothing.
-    pub(crate) shared: Option<InOrder>,
+    /// `None` if nothing is chosen.
+    pub(crate) information: Option<Information>,
 }
 
 impl Prepared {
@@ -52,11 +52,15 @@ impl Prepared {
             (None, Some(analysis)) if chooses => Some(analysis.information(data, size)?),
             _ => None,
         };
-        let shared = shared.map(|shared| InOrder { shared, order: order.clone() });
         let (views, input) = InputViews::fit(data, coordinates, &order)?;
         let graphs = Arc::new(graphs(&settings, data, &input, &order)?);
+        let information = shared.map(|shared| Information {
+            shared,
+            order: order.clone(),
+            graphs: Arc::clone(&graphs),
+        });
         let input = Arc::new(input);
-        Ok(Self { settings, n_clusters, seed, order, views, input, graphs, shared })
+        Ok(Self { settings, n_clusters, seed, order, views, input, graphs, information })
     }
 
     /// Returns the network's input in the caller's order of samples.
@@ -101,8 +105,8 @@ fn concatenated(data: &MultiView, rows: &[usize]) -> Array2<f32> {
     stacked
 }
 
-/// Returns the nearest-neighbor graph of every view, over the samples that the network reads in it; without edges if
-/// every weight of the graph is 0.
+/// Returns the nearest-neighbor graph of every view, over the samples that the network reads in it, by its coordinates or
+/// by the geometry version of its columns (authors' code); without edges if every weight of the graph is 0.
 fn graphs(
     settings: &CdimcNet,
     data: &MultiView,
@@ -115,10 +119,15 @@ fn graphs(
         if !has_edges {
             return KnnGraph::from_edges(n_samples, []);
         }
-        let places: Vec<usize> =
-            input.views[view].rows.iter().map(|&place| place as usize).collect();
-        let rows: Vec<usize> = places.iter().map(|&place| order[place]).collect();
-        let points = geometry_version(data, view, &rows);
+        let ObservedView { rows, values } = &input.views[view];
+        let places: Vec<usize> = rows.iter().map(|&place| place as usize).collect();
+        let points = match settings.input {
+            Input::Coordinates => values.mapv(f64::from),
+            Input::Columns => {
+                let rows: Vec<usize> = places.iter().map(|&place| order[place]).collect();
+                geometry_version(data, view, &rows)
+            }
+        };
         KnnGraph::of_view(points.view(), &places, n_samples, settings.neighbors, Search::Auto)
     };
     Ok((0..data.n_views()).map(graph).collect::<Result<_, _>>()?)

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// Number of rounds of fine-tuning without a gain of shared information after which it ends.
 const MAX_ROUNDS_WITHOUT_GAIN: usize = 5;
 
-/// Names of the curves of a run, in the order of the result: the mean loss of every epoch of pre-training, T of the first
+/// Names of the curves of a run, in the order of the result: the mean loss of every epoch of pre-training, T + M of the first
 /// clusters and after every round, and after every round the mean clustering loss, the mean age, the number of samples
 /// selected, and the share of samples whose cluster changed.
 pub(crate) const CURVES: [&str; 6] =
@@ -163,23 +163,23 @@ impl Run {
 
     /// Computes the centers and first labels of Algorithm 1 on the latents of pre-training.
     fn cluster_latents(&mut self, prepared: &Prepared) -> Result<Step, ClusterError> {
-        let Prepared { settings, n_clusters, seed, shared, .. } = prepared;
+        let Prepared { settings, n_clusters, seed, information, .. } = prepared;
         let stage = self.state.name();
         let z = self.trainer.embed()?;
         if z.iter().any(|x| !x.is_finite()) {
             return Err(ClusterError::Diverged { stage, epoch: 0 });
         }
         let (kmeans, seed) = (KMeans::new(*n_clusters), seed.stream("kmeans"));
-        let found = match shared {
-            Some(shared) if settings.choice == Choice::SharedInformation => {
-                first_centers(z.view(), &kmeans, shared, seed)?
+        let found = match information {
+            Some(information) if settings.choice == Choice::SharedInformation => {
+                first_centers(z.view(), &kmeans, information, seed)?
             }
             _ => kmeans.fit(z.view(), seed)?,
         };
         let loss = found.inertia / z.nrows() as f64;
         self.pretrained = Some(encoders(self.trainer.as_ref())?);
-        if let Some(shared) = shared {
-            let shared_information = shared.of(&found.labels);
+        if let Some(information) = information {
+            let shared_information = information.of(&found.labels);
             tracing::debug!(stage, loss, shared_information);
             record(&mut self.curves, "shared-information", shared_information);
             let labels = found.labels.clone();
@@ -205,8 +205,8 @@ impl Run {
         record(curves, "selected", selected as f64);
         record(curves, "labels-changed", labels_changed);
         let (done, of) = (finetuning.rounds_done, settings.finetune.rounds);
-        if let (Some(shared), Some(best)) = (&prepared.shared, best) {
-            let shared_information = shared.of(&finetuning.labels);
+        if let (Some(information), Some(best)) = (&prepared.information, best) {
+            let shared_information = information.of(&finetuning.labels);
             record(curves, "shared-information", shared_information);
             let is_better = shared_information > best.shared_information + MIN_GAIN_NATS;
             if settings.choice == Choice::Inertia || is_better {

@@ -26,7 +26,7 @@ impl Training {
         observer: &dyn Observer,
     ) -> Result<Self, ClusterError> {
         let prepared = Prepared::new(settings, data, sought, observer)?;
-        let contest = Contest::new(&prepared.settings, prepared.shared.is_some());
+        let contest = Contest::new(&prepared.settings, prepared.information.is_some());
         let mut training = Self { prepared, contest, run: None, best: None };
         training.begin_next_run()?;
         Ok(training)
@@ -84,15 +84,15 @@ impl Training {
 
     /// Keeps the result of `run` if it is better than the result so far.
     ///
-    /// If T differs by chance only, the smaller weight of the graph wins; it is in the paper's range.
+    /// If T + M differs by chance only, the smaller weight of the graph wins; it is in the paper's range.
     fn end(&mut self, run: Run) -> Result<(), ClusterError> {
         let number = self.contest.ended.len();
         let trained = run.trained()?;
-        let is_better = match (&self.best, &self.prepared.shared) {
+        let is_better = match (&self.best, &self.prepared.information) {
             (None, _) => true,
             (Some(_), None) => false,
-            (Some((_, best)), Some(shared)) => {
-                let is_more = |a: &Trained, b: &Trained| shared.is_more(&a.labels, &b.labels);
+            (Some((_, best)), Some(information)) => {
+                let is_more = |a: &Trained, b: &Trained| information.is_more(&a.labels, &b.labels);
                 is_more(&trained, best)
                     || !is_more(best, &trained)
                         && (best.alpha, trained.shared_information)

@@ -10,7 +10,9 @@ pub use crate::{
     kmeans::{Coordinate, KMeans, KMeansFit},
     model::{Model, check_views},
     observer::{CHECKPOINT, Observer, Silent, Step},
-    shared_information::{AnalysisSize, SharedInformation, ViewAnalysis, ViewCoordinates},
+    shared_information::{
+        AnalysisSize, CRITICAL_Z, SharedInformation, ViewAnalysis, ViewCoordinates, standard_errors,
+    },
 };
 
 pub mod archive;

@@ -8,19 +8,44 @@ use serde_json::Value;
 use std::fmt::Debug;
 use std::sync::Arc;
 
+/// One-sided 5 % critical value of a mean difference, in standard errors.
+pub const CRITICAL_Z: f64 = 1.645;
+
 /// Information that the views of some data share under clusters of its samples.
 pub trait SharedInformation: Send + Sync {
-    /// Returns T, the shared information under these clusters in nats; high if the views agree.
+    /// Returns the term of every sample in nats; NaN for a sample that shares nothing, such as one with a single view.
     ///
     /// # Panics
     /// If there is not one label per sample, in the order of the data, or a label is not below the number of clusters.
-    fn of(&self, labels: &[usize]) -> f64;
+    fn terms(&self, labels: &[usize]) -> Vec<f64>;
 
-    /// Returns whether T is larger under `labels` than under `others` by more than sampling error.
+    /// Returns the shared information under these clusters in nats, the mean of the terms; high if the views agree.
     ///
     /// # Panics
-    /// Same as [`of`](Self::of).
-    fn is_more(&self, labels: &[usize], others: &[usize]) -> bool;
+    /// Same as [`terms`](Self::terms).
+    fn of(&self, labels: &[usize]) -> f64 {
+        let terms = self.terms(labels).into_iter().filter(|term| !term.is_nan());
+        let (total, n) = terms.fold((0.0, 0_u32), |(total, n), term| (total + term, n + 1));
+        total / f64::from(n.max(1))
+    }
+
+    /// Returns whether shared information is larger under `labels` than under `others` by more than sampling error.
+    ///
+    /// # Panics
+    /// Same as [`terms`](Self::terms).
+    fn is_more(&self, labels: &[usize], others: &[usize]) -> bool {
+        let (terms, of_others) = (self.terms(labels), self.terms(others));
+        standard_errors(terms.iter().zip(&of_others).map(|(a, b)| a - b)) > CRITICAL_Z
+    }
+}
+
+/// Returns the mean of the non-NaN `differences` in units of its standard error.
+pub fn standard_errors(differences: impl Iterator<Item = f64>) -> f64 {
+    let differences: Vec<f64> = differences.filter(|x| !x.is_nan()).collect();
+    let n = differences.len() as f64;
+    let mean = differences.iter().sum::<f64>() / n;
+    let squares: f64 = differences.iter().map(|x| (x - mean).powi(2)).sum();
+    mean / (squares / (n - 1.0) / n).sqrt()
 }
 
 /// Maps the rows of every view to a few coordinates.
@@ -102,5 +127,19 @@ pub trait ViewAnalysis: Debug + Send + Sync {
 impl PartialEq for dyn ViewAnalysis {
     fn eq(&self, other: &Self) -> bool {
         format!("{self:?}") == format!("{other:?}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_is_in_standard_errors_of_common_samples() {
+        // Mean 2, variance 1.
+        let value = standard_errors([1.0, f64::NAN, 2.0, 3.0].into_iter());
+        assert!((value - 12.0_f64.sqrt()).abs() < 1e-12, "{value}");
+        // Equal clusters have no standard error.
+        assert!(standard_errors([0.0; 3].into_iter()).is_nan());
     }
 }

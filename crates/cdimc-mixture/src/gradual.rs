@@ -4,9 +4,9 @@ use crate::discriminant::Discriminant;
 use crate::model::Mixture;
 use crate::model::passes::moments_of;
 use crate::observations::Observations;
-use crate::pilot::CRITICAL_Z;
 use crate::responsibilities::Responsibilities;
 use crate::sharing::ViewAgreement;
+use cdimc_core::CRITICAL_Z;
 use ndarray::{Array2, ArrayView1};
 
 /// Number of leading discriminant directions; the most correlated counts.

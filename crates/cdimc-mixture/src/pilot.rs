@@ -10,7 +10,7 @@ use crate::observations::Observations;
 use crate::search::{self, Optimum, Search, SearchState, starts};
 use crate::settings::TMixture;
 use crate::watch::{Progress, Watch};
-use cdimc_core::ClusterError;
+use cdimc_core::{CRITICAL_Z, ClusterError, standard_errors};
 use cdimc_data::{MultiView, Seed};
 use rand::seq::SliceRandom;
 use std::cell::RefCell;
@@ -24,8 +24,6 @@ const FOLDS: usize = 10;
 const HELD_OUT_TERMS: usize = 2000;
 /// Maximum number of divisions.
 const MAX_DIVISIONS: usize = 10;
-/// One-sided 5 % critical value of a difference of T, in standard errors.
-pub(crate) const CRITICAL_Z: f64 = 1.645;
 
 /// Data and the profiles of their columns.
 pub(crate) struct Views<'a> {
@@ -230,28 +228,5 @@ impl Pilot {
         let terms = self.held_out.iter().filter(|term| !term.is_nan());
         let (total, n) = terms.fold((0.0, 0), |(total, n), term| (total + term, n + 1));
         total / f64::from(n.max(1))
-    }
-}
-
-/// Returns the mean of the non-NaN `differences` in units of its standard error.
-pub(crate) fn standard_errors(differences: impl Iterator<Item = f64>) -> f64 {
-    let differences: Vec<f64> = differences.filter(|x| !x.is_nan()).collect();
-    let n = differences.len() as f64;
-    let mean = differences.iter().sum::<f64>() / n;
-    let squares: f64 = differences.iter().map(|x| (x - mean).powi(2)).sum();
-    mean / (squares / (n - 1.0) / n).sqrt()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_difference_is_in_standard_errors_of_common_samples() {
-        // Mean 2, variance 1.
-        let value = standard_errors([1.0, f64::NAN, 2.0, 3.0].into_iter());
-        assert!((value - 12.0_f64.sqrt()).abs() < 1e-12, "{value}");
-        // Equal clusters have no standard error.
-        assert!(standard_errors([0.0; 3].into_iter()).is_nan());
     }
 }

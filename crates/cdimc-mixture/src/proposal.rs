@@ -1,7 +1,7 @@
 //! Proposal of a number of clusters from a curve of shared information.
 
 use crate::cluster_number::HeldOut;
-use crate::pilot::CRITICAL_Z;
+use cdimc_core::CRITICAL_Z;
 use serde::{Deserialize, Serialize};
 
 /// Proposed number of clusters, runner-up and reason.

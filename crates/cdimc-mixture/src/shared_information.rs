@@ -5,7 +5,7 @@ use crate::coordinates::{self, Width, kinds_of_views};
 use crate::criterion;
 use crate::model::Prior;
 use crate::observations::Observations;
-use crate::pilot::{CRITICAL_Z, Views, standard_errors};
+use crate::pilot::Views;
 use crate::responsibilities::Responsibilities;
 use crate::settings::TMixture;
 use cdimc_core::{ClusterError, SharedInformation};
@@ -44,28 +44,14 @@ pub(crate) struct LabelInformation {
     pub(crate) n_clusters: usize,
 }
 
-impl LabelInformation {
-    fn under(&self, observations: &Observations, labels: &[usize]) -> (Vec<f64>, f64) {
-        let responsibilities = Responsibilities::from_labels(labels, self.n_clusters);
-        let (terms, shared) = criterion::terms(observations, &responsibilities, &self.prior);
-        (terms, shared.information)
-    }
-}
-
 impl SharedInformation for LabelInformation {
-    fn of(&self, labels: &[usize]) -> f64 {
-        let under = |observations| self.under(observations, labels).1;
-        self.observations.iter().map(under).fold(f64::NEG_INFINITY, f64::max)
-    }
-
-    fn is_more(&self, labels: &[usize], others: &[usize]) -> bool {
-        // A paired comparison of the samples, in the coordinates with the most shared information.
-        let under = |observations| (observations, self.under(observations, labels));
-        let most = self.observations.iter().map(under).max_by(|a, b| a.1.1.total_cmp(&b.1.1));
-        most.is_some_and(|(observations, (terms, _))| {
-            let of_others = self.under(observations, others).0;
-            standard_errors(terms.iter().zip(&of_others).map(|(a, b)| a - b)) > CRITICAL_Z
-        })
+    /// The terms of T in the kind of coordinates with the largest T.
+    fn terms(&self, labels: &[usize]) -> Vec<f64> {
+        let responsibilities = Responsibilities::from_labels(labels, self.n_clusters);
+        let under = |observations| criterion::terms(observations, &responsibilities, &self.prior);
+        let most = self.observations.iter().map(under);
+        let most = most.max_by(|(_, a), (_, b)| a.information.total_cmp(&b.information));
+        most.map_or_else(Vec::new, |(terms, _)| terms)
     }
 }
 

@@ -1,0 +1,87 @@
+//! Information about clusters, by which runs, first centers and rounds of fine-tuning are chosen without labels.
+
+use cdimc_core::SharedInformation;
+use cdimc_graph::KnnGraph;
+use std::sync::Arc;
+
+/// Information T + M in nats under labels in training order.
+///
+/// T is what views share: how well they predict each other through the clusters. M is what neighbors share: the mutual
+/// information between the cluster of a sample and that of a neighbor in the graph of a view, summed over views, as T
+/// is. T alone misses clusters without a round shape, M alone those that a single view cannot tell.
+pub(crate) struct Information {
+    /// Computes T in the caller's order.
+    pub(crate) shared: Box<dyn SharedInformation>,
+    /// The caller's sample at every position of the training order.
+    pub(crate) order: Vec<usize>,
+    /// Graphs of the views in training order.
+    pub(crate) graphs: Arc<Vec<KnnGraph>>,
+}
+
+impl SharedInformation for Information {
+    fn terms(&self, labels: &[usize]) -> Vec<f64> {
+        let n = labels.len();
+        let mut of_samples = vec![0; n];
+        self.order.iter().zip(labels).for_each(|(&i, &label)| of_samples[i] = label);
+        let shared = self.shared.terms(&of_samples);
+        // T is a mean over the samples that have a term, the result one over all.
+        let n_shared = shared.iter().filter(|term| !term.is_nan()).count().max(1);
+        let weight = n as f64 / n_shared as f64;
+        let of_sample = |&i: &usize| if shared[i].is_nan() { 0.0 } else { weight * shared[i] };
+        let mut terms: Vec<f64> = self.order.iter().map(of_sample).collect();
+        self.graphs.iter().for_each(|graph| add_neighbors(&mut terms, graph, labels));
+        terms
+    }
+}
+
+/// Adds to the term of every sample its part of the mutual information between the clusters at both ends of an edge.
+fn add_neighbors(terms: &mut [f64], graph: &KnnGraph, labels: &[usize]) {
+    let n_clusters = labels.iter().max().map_or(0, |&most| most + 1);
+    let mut joint = vec![0_u32; n_clusters * n_clusters];
+    let ends = |i: usize| graph.neighbors(i).iter().map(move |&j| (labels[i], labels[j as usize]));
+    (0..terms.len()).flat_map(ends).for_each(|(a, b)| joint[a * n_clusters + b] += 1);
+    let sums: Vec<f64> = joint.chunks_exact(n_clusters.max(1)).map(sum).collect();
+    let n_ends: f64 = sums.iter().sum();
+    let scale = terms.len() as f64 / n_ends.max(1.0);
+    for (i, term) in terms.iter_mut().enumerate() {
+        let log_ratio = |(a, b): (usize, usize)| {
+            (f64::from(joint[a * n_clusters + b]) * n_ends / (sums[a] * sums[b])).ln()
+        };
+        *term += scale * ends(i).map(log_ratio).sum::<f64>();
+    }
+}
+
+fn sum(counts: &[u32]) -> f64 {
+    counts.iter().map(|&count| f64::from(count)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Terms of samples in the caller's order.
+    struct Terms(Vec<f64>);
+
+    impl SharedInformation for Terms {
+        fn terms(&self, labels: &[usize]) -> Vec<f64> {
+            self.0.iter().zip(labels).map(|(term, &label)| term + label as f64).collect()
+        }
+    }
+
+    #[test]
+    fn what_views_and_neighbors_share_is_added() {
+        // In training order: 0-1 and 2-3 are neighbors in the first view, 0-1 in the second; none in the third.
+        let graph = |edges: &[(usize, usize)]| KnnGraph::from_edges(4, edges.to_vec()).unwrap();
+        let graphs = Arc::new(vec![graph(&[(0, 1), (2, 3)]), graph(&[(0, 1)]), graph(&[])]);
+        let shared = Box::new(Terms(vec![1.0, f64::NAN, 3.0, f64::NAN]));
+        let information = Information { shared, order: vec![3, 2, 1, 0], graphs };
+        // T is the mean of 1 and 3 plus the mean of their labels, both 1 in the first case and 0 in the second.
+        let ln2 = 2.0_f64.ln();
+        // Neighbors have equal clusters, of two equal ones in the first view, and of a single one in the second.
+        assert!((information.of(&[0, 0, 1, 1]) - (2.0 + 0.5 + ln2)).abs() < 1e-12);
+        // Neighbors have different clusters: as informative.
+        assert!((information.of(&[0, 1, 0, 1]) - (2.0 + 1.0 + 2.0 * ln2)).abs() < 1e-12);
+        // In one cluster, neighbors tell nothing.
+        assert!((information.of(&[0; 4]) - 2.0).abs() < 1e-12);
+    }
+}
