@@ -1,7 +1,7 @@
 //! First centers of fine-tuning.
 //!
 //! The k-means of least inertia often merges two classes and splits a third. From it and from the other solutions with
-//! the most shared information, two centers merge and a third splits while shared information grows (merge and split:
+//! the most shared information (T + M), two centers merge and a third splits while it grows (merge and split:
 //! Ueda et al., SMEM, Neural Comput. 12, 2000).
 
 use cdimc_core::linear_algebra::Krylov;
@@ -13,7 +13,7 @@ use ndarray::{Array2, ArrayView2, Axis};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Criterion for the first centers and the last round of fine-tuning.
+/// Criterion for the first centers and the round of fine-tuning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Choice {

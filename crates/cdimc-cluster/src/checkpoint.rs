@@ -42,7 +42,7 @@ struct RunDescription {
     settled: bool,
     optimizer_steps: u64,
     optimizer_moments: usize,
-    /// Number and T of the best round of fine-tuning so far.
+    /// Number and shared information of the best round of fine-tuning so far.
     best_round: Option<(usize, f64)>,
 }
 

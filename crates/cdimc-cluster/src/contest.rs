@@ -1,6 +1,6 @@
 //! Chooses the weight of the graph for the next run.
 //!
-//! The paper lets the data set decide the weight, alpha. Here whole runs compete by T, the shared information under
+//! The paper lets the data set decide the weight, alpha. Here whole runs compete by the shared information, T + M, of
 //! their final clusters, without labels. Successive halving (Jamieson and Talwalkar, AISTATS 2016) removes weights:
 //! after every round the better half continues with other initial weights of the network.
 
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct Reached {
     /// Weight of its graph.
     pub(crate) alpha: f64,
-    /// T of its final clusters; `None` if it diverged.
+    /// T + M of its final clusters; `None` if it diverged.
     pub(crate) shared_information: Option<f64>,
 }
 
@@ -57,8 +57,8 @@ impl Contest {
         (round < self.rounds).then(|| (alive[self.ended.len() - done], round))
     }
 
-    /// Returns weight and T of every run in the order they ended, T = 0 for one that diverged, and the number of the best
-    /// run.
+    /// Returns weight and shared information of every run in the order they ended, 0 for one that diverged, and the
+    /// number of the best run.
     pub(crate) fn curves(&self, chosen: usize) -> [Curve; 3] {
         let curve = |name: &str, values| Curve { name: name.into(), values };
         let shared = self.ended.iter().map(|run| run.shared_information.unwrap_or(0.0));

@@ -136,7 +136,36 @@ fn graphs(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cdimc_core::Silent;
+    use cdimc_data::SyntheticViews;
+    use cdimc_mixture::{Coordinates, TMixture};
     use ndarray::array;
+
+    #[test]
+    fn the_unit_of_a_column_changes_no_neighbor_by_coordinates() {
+        let recipe = SyntheticViews { n_samples: 60, ..SyntheticViews::default() };
+        let views = recipe.generate(Seed::new(1)).unwrap().views().to_vec();
+        let mut in_other_units = views.clone();
+        in_other_units[0].column_mut(0).mapv_inplace(|x| 1024.0 * x);
+        let graphs = |views, input| {
+            let data = MultiView::from_nan_rows(views).unwrap();
+            let pilot = TMixture { coordinates: Coordinates::Standard, ..TMixture::default() };
+            let net = CdimcNet { input, ..CdimcNet::default() }.with_analysis(pilot);
+            // The units change the arrangement, so edges are between samples in the caller's order.
+            let prepared = Prepared::new(net, &data, (3, Seed::new(1)), &Silent).unwrap();
+            let mut edges = Vec::new();
+            for (place, &i) in prepared.order.iter().enumerate() {
+                let neighbors = prepared.graphs[0].neighbors(place).iter();
+                edges.extend(neighbors.map(|&j| (i, prepared.order[j as usize])));
+            }
+            edges.sort_unstable();
+            edges
+        };
+        let [by_coordinates, by_columns] =
+            [Input::Coordinates, Input::Columns].map(|input| graphs(views.clone(), input));
+        assert_eq!(graphs(in_other_units.clone(), Input::Coordinates), by_coordinates);
+        assert_ne!(graphs(in_other_units, Input::Columns), by_columns);
+    }
 
     #[test]
     fn views_are_filled_scaled_and_concatenated() {
