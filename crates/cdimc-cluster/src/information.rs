@@ -75,7 +75,7 @@ mod tests {
         let graphs = Arc::new(vec![graph(&[(0, 1), (2, 3)]), graph(&[(0, 1)]), graph(&[])]);
         let shared = Box::new(Terms(vec![1.0, f64::NAN, 3.0, f64::NAN]));
         let information = Information { shared, order: vec![3, 2, 1, 0], graphs };
-        // T is the mean of 1 and 3 plus the mean of their labels, both 1 in the first case and 0 in the second.
+        // T is 2, the mean of 1 and 3, plus the mean label of these two samples: 0.5, 1 and 0.
         let ln2 = 2.0_f64.ln();
         // Neighbors have equal clusters, of two equal ones in the first view, and of a single one in the second.
         assert!((information.of(&[0, 0, 1, 1]) - (2.0 + 0.5 + ln2)).abs() < 1e-12);
