@@ -8,8 +8,8 @@ use std::sync::Arc;
 ///
 /// T measures how well the views predict each other through the clusters. M measures how well neighbors in a view
 /// predict each other's cluster: the sum over views of the mutual information
-/// Σ_ab p(a, b) ln(p(a, b) / (p(a) p(b))), where p(a, b) is the fraction of edges from cluster a to cluster b. M is 0
-/// without graphs. M is ours; the graphs are from eq. 6.
+/// Σ p(a, b) ln(p(a, b) / (p(a) p(b))) over pairs of clusters, where p(a, b) is the fraction of edges from a to b. M is
+/// 0 without graphs. M is ours; the graphs are from eq. 6.
 pub(crate) struct Information {
     /// Computes T in the caller's order.
     pub(crate) shared: Box<dyn SharedInformation>,
