@@ -155,10 +155,6 @@ impl<'a> Analysis<'a> {
         if !is_one {
             let found = ClustersFound::new(self.samples, labels, n_clusters, fitted);
             warnings.extend(found.warnings(matches!(self.number, Number::Within(_))));
-            // The curves of the mixture have a point for every start, in no order.
-            if fitted.is_none() {
-                warnings.extend(warnings::less_shared(&clustering.curves));
-            }
             if self.compares {
                 warnings.extend(found.plain_is_better());
             }

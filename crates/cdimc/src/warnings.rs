@@ -18,10 +18,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 mod far;
-mod training;
 
 pub(crate) use far::far_samples;
-pub(crate) use training::less_shared;
 
 /// Number of permutations that show what chance gives.
 const PERMUTATIONS: usize = 99;
@@ -90,8 +88,6 @@ pub enum Sign {
     SeedsDisagree,
     /// The views agree more on clusters of a plain method.
     PlainIsBetter,
-    /// The views share less information under the clusters than before fine-tuning.
-    LessShared,
 }
 
 impl Sign {
@@ -155,9 +151,6 @@ impl Sign {
             }
             Self::PlainIsBetter => {
                 "The views agree more on clusters of k-means after filling in means. Compare with `--method concat`."
-            }
-            Self::LessShared => {
-                "With `finetune.rounds = 0` in a file for `--config`, the result has the clusters before fine-tuning."
             }
         }
     }

@@ -14,6 +14,7 @@ mod plane;
 mod sample;
 mod summary;
 mod svg;
+mod training;
 
 use self::clinical::p_value;
 use crate::analysis::Outcome;
@@ -26,7 +27,6 @@ use crate::tables::Joined;
 use crate::verdict::probability;
 pub use alluvial::Grouping;
 use cdimc_data::{MaskReport, Seed};
-use cdimc_mixture::TMixture;
 use figures::Coloring;
 use page::Page;
 pub use page::Rendered;
@@ -97,7 +97,7 @@ impl Report<'_> {
         let reasons = self.reasons(&doubtful);
         self.doubtful_section(&mut page, &doubtful, !reasons.is_empty());
         self.confusion(&mut page);
-        self.curves(&mut page);
+        self.training(&mut page);
         self.how(&mut page);
         let samples =
             (!reasons.is_empty()).then(|| sample::sample_pages(&self.verdict(), &reasons));
@@ -381,21 +381,6 @@ impl Report<'_> {
             iter::once(class).chain(row.iter().map(ToString::to_string)).collect()
         });
         page.table(&header, rows);
-    }
-
-    fn curves(&self, page: &mut Page) {
-        // The curves of the mixture run over its starts and do not describe the samples.
-        let curves = &self.outcome.clustering.curves;
-        if self.method == TMixture::NAME || curves.iter().all(|curve| curve.values.is_empty()) {
-            return;
-        }
-        page.section("Training");
-        for curve in curves.iter().filter(|curve| !curve.values.is_empty()) {
-            let step = if curve.name.starts_with("pretrain") { "epoch" } else { "round" };
-            let title = curve.name.replace('-', " ");
-            let svg = figures::lines(1, &title, step, &[(&curve.name, &curve.values)]);
-            page.figure(&format!("training-{}", curve.name), svg, "");
-        }
     }
 
     fn members(&self, cluster: usize) -> Vec<usize> {
