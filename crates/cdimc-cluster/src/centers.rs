@@ -1,7 +1,7 @@
 //! First centers of fine-tuning.
 //!
 //! The k-means of least inertia often merges two classes and splits a third. From it and from the other solutions with
-//! the most shared information (T + M), two centers merge and a third splits while it grows (merge and split:
+//! the most shared information (√(TM)), two centers merge and a third splits while it grows (merge and split:
 //! Ueda et al., SMEM, Neural Comput. 12, 2000).
 
 use cdimc_core::linear_algebra::Krylov;
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Choice {
-    /// The information that views and neighbors share about the clusters, T + M: centers merge and split while it
+    /// The information that views and neighbors share about the clusters, √(TM): centers merge and split while it
     /// grows, and the round of fine-tuning with the largest is the result.
     #[default]
     SharedInformation,

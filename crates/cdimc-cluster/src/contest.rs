@@ -1,6 +1,6 @@
 //! Chooses the weight of the graph for the next run.
 //!
-//! The paper lets the data set decide the weight, alpha. Here whole runs compete by the shared information, T + M, of
+//! The paper lets the data set decide the weight, alpha. Here whole runs compete by the shared information, √(TM), of
 //! their final clusters, without labels. Successive halving (Jamieson and Talwalkar, AISTATS 2016) removes weights:
 //! after every round the better half continues with other initial weights of the network.
 
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct Reached {
     /// Weight of its graph.
     pub(crate) alpha: f64,
-    /// T + M of its final clusters; `None` if it diverged.
+    /// √(TM) of its final clusters; `None` if it diverged.
     pub(crate) shared_information: Option<f64>,
 }
 

@@ -4,12 +4,13 @@ use cdimc_core::SharedInformation;
 use cdimc_graph::KnnGraph;
 use std::sync::Arc;
 
-/// Information T + M in nats under labels in training order.
+/// Information √(TM) in nats under labels in training order.
 ///
 /// T measures how well the views predict each other through the clusters. M measures how well neighbors in a view
 /// predict each other's cluster: the sum over views of the mutual information
 /// Σ p(a, b) ln(p(a, b) / (p(a) p(b))) over pairs of clusters, where p(a, b) is the fraction of edges from a to b. M is
-/// 0 without graphs. M is ours; the graphs are from eq. 6.
+/// ours; the graphs are from eq. 6. The order of solutions by the geometric mean does not depend on the scales of T and M.
+/// Without edges, the information is T.
 pub(crate) struct Information {
     /// Computes T in the caller's order.
     pub(crate) shared: Box<dyn SharedInformation>,
@@ -29,9 +30,21 @@ impl SharedInformation for Information {
         let n_shared = shared.iter().filter(|term| !term.is_nan()).count().max(1);
         let weight = n as f64 / n_shared as f64;
         let of_sample = |&i: &usize| if shared[i].is_nan() { 0.0 } else { weight * shared[i] };
-        let mut terms: Vec<f64> = self.order.iter().map(of_sample).collect();
-        self.graphs.iter().for_each(|graph| add_neighbors(&mut terms, graph, labels));
-        terms
+        let t: Vec<f64> = self.order.iter().map(of_sample).collect();
+        let has_edges = |graph: &KnnGraph| (0..n).any(|i| !graph.neighbors(i).is_empty());
+        if !self.graphs.iter().any(has_edges) {
+            return t;
+        }
+        let mut m = vec![0.0; n];
+        self.graphs.iter().for_each(|graph| add_neighbors(&mut m, graph, labels));
+        let mean = |terms: &[f64]| terms.iter().sum::<f64>() / n as f64;
+        let ratio = mean(&m) / mean(&t);
+        if !(ratio > 0.0 && ratio.is_finite()) {
+            return vec![0.0; n];
+        }
+        // The derivative of √(TM); these terms have the mean √(TM).
+        let root = ratio.sqrt();
+        t.iter().zip(&m).map(|(t, m)| 0.5 * (root * t + m / root)).collect()
     }
 }
 
@@ -70,19 +83,27 @@ mod tests {
     }
 
     #[test]
-    fn what_views_and_neighbors_share_is_added() {
+    fn the_result_is_the_geometric_mean_of_what_views_and_neighbors_share() {
         // In training order: 0-1 and 2-3 are neighbors in the first view, 0-1 in the second; none in the third.
         let graph = |edges: &[(usize, usize)]| KnnGraph::from_edges(4, edges.to_vec()).unwrap();
-        let graphs = Arc::new(vec![graph(&[(0, 1), (2, 3)]), graph(&[(0, 1)]), graph(&[])]);
-        let shared = Box::new(Terms(vec![1.0, f64::NAN, 3.0, f64::NAN]));
-        let information = Information { shared, order: vec![3, 2, 1, 0], graphs };
+        let information = |graphs: Vec<KnnGraph>| {
+            let shared = Box::new(Terms(vec![1.0, f64::NAN, 3.0, f64::NAN]));
+            Information { shared, order: vec![3, 2, 1, 0], graphs: Arc::new(graphs) }
+        };
+        let of = information(vec![graph(&[(0, 1), (2, 3)]), graph(&[(0, 1)]), graph(&[])]);
+        let is = |labels: &[usize], t: f64, m: f64| {
+            let found = of.of(labels);
+            assert!((found - (t * m).sqrt()).abs() < 1e-12, "{labels:?}: {found}");
+        };
         // T is 2, the mean of 1 and 3, plus the mean label of these two samples: 0.5, 1 and 0.
         let ln2 = 2.0_f64.ln();
         // Neighbors have equal clusters, of two equal ones in the first view, and of a single one in the second.
-        assert!((information.of(&[0, 0, 1, 1]) - (2.0 + 0.5 + ln2)).abs() < 1e-12);
+        is(&[0, 0, 1, 1], 2.5, ln2);
         // Neighbors have different clusters: as informative.
-        assert!((information.of(&[0, 1, 0, 1]) - (2.0 + 1.0 + 2.0 * ln2)).abs() < 1e-12);
-        // In one cluster, neighbors tell nothing.
-        assert!((information.of(&[0; 4]) - 2.0).abs() < 1e-12);
+        is(&[0, 1, 0, 1], 3.0, 2.0 * ln2);
+        // In one cluster, neighbors predict nothing.
+        is(&[0; 4], 2.0, 0.0);
+        // Without edges, T is all there is.
+        assert_eq!(information(vec![graph(&[])]).of(&[0, 0, 1, 1]), 2.5);
     }
 }

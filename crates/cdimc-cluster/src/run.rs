@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// Number of rounds of fine-tuning without a gain of shared information after which it ends.
 const MAX_ROUNDS_WITHOUT_GAIN: usize = 5;
 
-/// Names of the curves of a run, in the order of the result: the mean loss of every epoch of pre-training, T + M of the first
+/// Names of the curves of a run, in the order of the result: the mean loss of every epoch of pre-training, √(TM) of the first
 /// clusters and after every round, and after every round the mean clustering loss, the mean age, the number of samples
 /// selected, and the share of samples whose cluster changed.
 pub(crate) const CURVES: [&str; 6] =

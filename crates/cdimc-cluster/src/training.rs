@@ -84,7 +84,7 @@ impl Training {
 
     /// Keeps the result of `run` if it is better than the result so far.
     ///
-    /// If T + M differs by chance only, the smaller weight of the graph wins; it is in the paper's range.
+    /// If √(TM) differs by chance only, the smaller weight of the graph wins; it is in the paper's range.
     fn end(&mut self, run: Run) -> Result<(), ClusterError> {
         let number = self.contest.ended.len();
         let trained = run.trained()?;

@@ -7,6 +7,9 @@ use crate::numbers::short;
 use cdimc_core::Curve;
 use cdimc_mixture::TMixture;
 
+/// Title of the quantity by which CDIMC-net chooses.
+const SHARED: &str = "√(TM) in nats";
+
 impl Report<'_> {
     pub(super) fn training(&self, page: &mut Page) {
         // The curves of the mixture run over its starts and do not describe the samples.
@@ -27,7 +30,7 @@ fn section(page: &mut Page, curves: &[Curve]) {
     for Curve { name, values } in of_result {
         let (title, first, step) = match name.as_str() {
             // The first value is of the clusters before fine-tuning.
-            "shared-information" => ("T + M in nats".to_owned(), 0, "round"),
+            "shared-information" => (SHARED.to_owned(), 0, "round"),
             _ if name.starts_with("pretrain") => (name.replace('-', " "), 1, "epoch"),
             _ => (name.replace('-', " "), 1, "round"),
         };
@@ -36,8 +39,8 @@ fn section(page: &mut Page, curves: &[Curve]) {
     }
     let [alphas, shared, chosen] = of_runs[..] else { return };
     page.paragraph(
-        "T + M is the information that views and neighbors share about the clusters. The result is the run with the \
-         largest T + M; of runs within chance, the one with the smaller weight of the graph.",
+        "√(TM) is the geometric mean of what the views and what neighbors share about the clusters. The result is the run \
+         with the largest √(TM); of runs within chance, the one with the smaller weight of the graph.",
     );
     let rows =
         alphas.values.iter().zip(&shared.values).enumerate().map(|(run, (&alpha, &nats))| {
@@ -46,7 +49,7 @@ fn section(page: &mut Page, curves: &[Curve]) {
             let mark = if chosen.values[0] == run as f64 { "result" } else { "" };
             vec![(run + 1).to_string(), short(alpha), nats, mark.to_owned()]
         });
-    page.table(&["run", "weight of the graph", "T + M in nats", ""], rows);
+    page.table(&["run", "weight of the graph", SHARED, ""], rows);
 }
 
 #[cfg(test)]
