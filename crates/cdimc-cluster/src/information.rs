@@ -9,8 +9,8 @@ use std::sync::Arc;
 /// T measures how well the views predict each other through the clusters. M measures how well neighbors in a view
 /// predict each other's cluster: the sum over views of the mutual information
 /// Σ p(a, b) ln(p(a, b) / (p(a) p(b))) over pairs of clusters, where p(a, b) is the fraction of edges from a to b. M is
-/// ours; the graphs are from eq. 6. The order of solutions by the geometric mean does not depend on the scales of T and M.
-/// Without edges, the information is T.
+/// ours; the graphs are from eq. 6. Which solution has the largest geometric mean does not depend on the scales of T
+/// and M. Without edges, the information is T.
 pub(crate) struct Information {
     /// Computes T in the caller's order.
     pub(crate) shared: Box<dyn SharedInformation>,

@@ -15,7 +15,7 @@ const RUNS: usize = 5;
 pub(super) fn part(part: &Part<'_>, figures: &mut Figures) -> Result<String> {
     let mut drawn = Vec::new();
     let mut grid = Grid::new(
-        "data | fits, single networks | a fit | lowest, highest | one network | of five, chosen by √(TM) | of five, the best | ρ of √(TM) and ACC",
+        "data | fits, single networks | a fit | lowest, highest | one network | of five, chosen by T | of five, the best | ρ of T and ACC",
     );
     for table in &part.tables {
         if let Some(svg) = report::draw(Figure::Dots, table)? {
@@ -42,11 +42,11 @@ pub(super) fn part(part: &Part<'_>, figures: &mut Figures) -> Result<String> {
     Ok(blocks(drawn))
 }
 
-/// √(TM) and ACC x 100 of each run of a row.
+/// T and ACC x 100 of each run of a row.
 fn shared_and_acc<'a>(row: &'a Row<'_>) -> impl Iterator<Item = [f64; 2]> + 'a {
     row.records.iter().filter_map(|record| {
         let outcome = &record.outcome;
-        // The result of a run is its round of largest √(TM).
+        // The result of a run is its round of largest T.
         let rounds = outcome.curve("shared-information")?.iter().copied();
         Some([rounds.fold(f64::NEG_INFINITY, f64::max), 100.0 * outcome.score("acc")?])
     })

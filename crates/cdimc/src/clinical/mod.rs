@@ -247,6 +247,7 @@ impl Comparison {
         Check with cdimc predict whether the groups also differ in other patients.";
 
     /// Returns a line about the columns that were not tested, with the reason of the first.
+    #[cfg(feature = "command")]
     pub(crate) fn untested(&self) -> Option<String> {
         let reason = |a: &Association| Some((a.column.clone(), a.outcome.as_ref().err()?.clone()));
         let columns = || self.associations.iter().filter(|a| !a.column.ends_with(AS_CATEGORIES));

@@ -39,8 +39,8 @@ fn section(page: &mut Page, curves: &[Curve]) {
     }
     let [alphas, shared, chosen] = of_runs[..] else { return };
     page.paragraph(
-        "√(TM) is the geometric mean of what the views and what neighbors share about the clusters. The result is the run \
-         with the largest √(TM); of runs within chance, the one with the smaller weight of the graph.",
+        "√(TM) is the geometric mean of what the views and what neighbors share about the clusters. The result is the \
+         run with the largest √(TM); of runs within chance, the one with the smaller weight of the graph.",
     );
     let rows =
         alphas.values.iter().zip(&shared.values).enumerate().map(|(run, (&alpha, &nats))| {
