@@ -45,8 +45,9 @@ fn fixed() -> [(&'static str, Value); 10] {
 const VIEW_DROPOUT: &str = "/advanced/view-dropout";
 
 impl CdimcNet {
-    /// Returns the settings in a checkpoint under current names.
-    pub(crate) fn of_checkpoint(settings: Value) -> Value {
+    /// Returns the settings in a checkpoint or experiment record under current names. They are complete, so a setting
+    /// that is missing is newer.
+    pub fn of_saved(settings: Value) -> Value {
         let mut settings = Self::todays_names(settings);
         if settings.pointer(VIEW_DROPOUT).is_none() {
             put(&mut settings, VIEW_DROPOUT, 0.0.into());
@@ -72,7 +73,7 @@ impl CdimcNet {
         settings
     }
 
-    /// Returns settings under their first names, which are the keys of experiment records.
+    /// Returns settings under their first names, as in experiment records. [`Self::of_saved`] reads them.
     pub fn first_names(mut settings: Value) -> Value {
         // Records without view dropout are older than this setting.
         if settings.pointer(VIEW_DROPOUT) == Some(&0.0.into()) {
@@ -153,7 +154,7 @@ mod tests {
         assert_eq!(CdimcNet::todays_names(first), today);
         assert_eq!(CdimcNet::todays_names(Value::Null), Value::Null);
         let no_dropout = json!({ "advanced": { "view-dropout": 0.0 } });
-        assert_eq!(CdimcNet::of_checkpoint(json!({})), no_dropout);
+        assert_eq!(CdimcNet::of_saved(json!({})), no_dropout);
         assert_eq!(CdimcNet::first_names(no_dropout), json!({}));
     }
 

@@ -2,7 +2,7 @@
 
 use crate::cell::Cell;
 use crate::checkpoint::{Checkpoints, Spent};
-use crate::methods::BSV;
+use crate::methods::{BSV, of_run};
 use crate::record::{Outcome, Status};
 use crate::{process, source};
 use anyhow::{Context, Result, ensure};
@@ -42,7 +42,7 @@ pub(crate) fn run(
     let found = if cell.method == BSV {
         best_view(cell, (&data, &truth), &watch)?
     } else {
-        let method = cdimc::method(&cell.method, cell.settings.clone())?;
+        let method = cdimc::method(&cell.method, of_run(cell))?;
         let fitted = watch
             .resumed(method.as_ref(), &data)
             .unwrap_or_else(|| method.fit(&data, cell.n_clusters, cell.method_seed(), &watch));

@@ -33,6 +33,12 @@ pub(crate) fn recorded(name: &str, settings: Value) -> Value {
     if registered(name) == CdimcNet::NAME { CdimcNet::first_names(settings) } else { settings }
 }
 
+/// Returns the settings with which a cell runs.
+pub(crate) fn of_run(cell: &Cell) -> Value {
+    let settings = cell.settings.clone();
+    if cell.method == CdimcNet::NAME { CdimcNet::of_saved(settings) } else { settings }
+}
+
 /// The name of a cell's row. Earlier records use other names for CDIMC-net: `cdimc-net` for the authors' settings,
 /// and a longer name for the defaults.
 pub(crate) fn row(cell: &Cell) -> Cow<'_, str> {
@@ -96,6 +102,21 @@ mod tests {
                 of_method && cell.changed == differing && agree(&cell.settings, &settings)
             });
             assert_eq!(found.count(), 40, "{name}: ten masks at four rates");
+        }
+    }
+
+    #[test]
+    fn a_cell_runs_with_the_settings_of_its_row() {
+        let no_dropout = json!({ "advanced": { "view-dropout": 0.0 } });
+        for (name, changed) in
+            [(CdimcNet::NAME, Value::Null), (CdimcNet::NAME, no_dropout), (AUTHORS, Value::Null)]
+        {
+            let settings = configured(name, changed).unwrap();
+            let method = registered(name).to_owned();
+            let recorded = recorded(name, settings.clone());
+            let cell = Cell { method, settings: recorded, ..crate::cell::tests::cell() };
+            let method = cdimc::configured(&cell.method, of_run(&cell)).unwrap();
+            assert_eq!(method.settings, settings, "{name}");
         }
     }
 
