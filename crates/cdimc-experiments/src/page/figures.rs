@@ -97,7 +97,7 @@ fn full_against_degenerate(table: &Table<'_>) -> Option<String> {
     let groups = [
         ("Below it", below),
         ("Below it by less than the runs spread", within),
-        ("**Not below it, unlike the paper**", others),
+        ("**Not below it**", others),
     ];
     for (words, names) in groups.iter().filter(|(_, names)| !names.is_empty()) {
         text += &format!(" {words}: {}.", names.join(", "));

@@ -316,7 +316,7 @@ mod tests {
             "cargo xtask reproduce handwritten --dataset handwritten --method cdimc-net-authors --pattern per-view:0.1 --force",
             "as in the paper: where weight and rate are at most 0.001, ACC is 90.00 over 1 points, elsewhere 80.00 over 1.",
             "on Handwritten, it ends lower than it began in 10 of 10 runs",
-            "On handwritten, one mask: the full model has 90.00. Below it: without graph (80.00). **Not below it, unlike the paper**: without self-pacing (90.00).",
+            "On handwritten, one mask: the full model has 90.00. Below it: without graph (80.00). **Not below it**: without self-pacing (90.00).",
         ] {
             assert!(markdown.contains(words), "{words}\n{markdown}");
         }
