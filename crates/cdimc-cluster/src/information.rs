@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// predict each other's cluster: the sum over views of the mutual information
 /// Σ p(a, b) ln(p(a, b) / (p(a) p(b))) over pairs of clusters, where p(a, b) is the fraction of edges from a to b. M is
 /// ours; the graphs are from eq. 6. Which solution has the largest geometric mean does not depend on the scales of T
-/// and M. Without edges, the information is T.
+/// and M. It is 0 if T or M is not positive; without edges, the information is T.
 pub(crate) struct Information {
     /// Computes T in the caller's order.
     pub(crate) shared: Box<dyn SharedInformation>,
@@ -86,11 +86,12 @@ mod tests {
     fn the_result_is_the_geometric_mean_of_what_views_and_neighbors_share() {
         // In training order: 0-1 and 2-3 are neighbors in the first view, 0-1 in the second; none in the third.
         let graph = |edges: &[(usize, usize)]| KnnGraph::from_edges(4, edges.to_vec()).unwrap();
-        let information = |graphs: Vec<KnnGraph>| {
-            let shared = Box::new(Terms(vec![1.0, f64::NAN, 3.0, f64::NAN]));
+        let information = |first: f64, graphs: Vec<KnnGraph>| {
+            let shared = Box::new(Terms(vec![first, f64::NAN, 3.0, f64::NAN]));
             Information { shared, order: vec![3, 2, 1, 0], graphs: Arc::new(graphs) }
         };
-        let of = information(vec![graph(&[(0, 1), (2, 3)]), graph(&[(0, 1)]), graph(&[])]);
+        let graphs = || vec![graph(&[(0, 1), (2, 3)]), graph(&[(0, 1)]), graph(&[])];
+        let of = information(1.0, graphs());
         let is = |labels: &[usize], t: f64, m: f64| {
             let found = of.of(labels);
             assert!((found - (t * m).sqrt()).abs() < 1e-12, "{labels:?}: {found}");
@@ -103,7 +104,9 @@ mod tests {
         is(&[0, 1, 0, 1], 3.0, 2.0 * ln2);
         // In one cluster, neighbors predict nothing.
         is(&[0; 4], 2.0, 0.0);
+        // Negative T is no information.
+        assert_eq!(information(-9.0, graphs()).of(&[0, 0, 1, 1]), 0.0);
         // Without edges, T is all there is.
-        assert_eq!(information(vec![graph(&[])]).of(&[0, 0, 1, 1]), 2.5);
+        assert_eq!(information(1.0, vec![graph(&[])]).of(&[0, 0, 1, 1]), 2.5);
     }
 }
