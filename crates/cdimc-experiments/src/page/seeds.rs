@@ -15,7 +15,7 @@ const RUNS: usize = 5;
 pub(super) fn part(part: &Part<'_>, figures: &mut Figures) -> Result<String> {
     let mut drawn = Vec::new();
     let mut grid = Grid::new(
-        "data | fits, single networks | a fit | lowest, highest | one network | of five, chosen by T | of five, the best | ρ of T and ACC",
+        "data | fits, single networks | a fit | lowest, highest | one network | of five, chosen by √(TM) | of five, the best | ρ of √(TM) and ACC",
     );
     for table in &part.tables {
         if let Some(svg) = report::draw(Figure::Dots, table)? {
@@ -42,11 +42,11 @@ pub(super) fn part(part: &Part<'_>, figures: &mut Figures) -> Result<String> {
     Ok(blocks(drawn))
 }
 
-/// T and ACC x 100 of each run of a row.
+/// √(TM) and ACC x 100 of each run of a row.
 fn shared_and_acc<'a>(row: &'a Row<'_>) -> impl Iterator<Item = [f64; 2]> + 'a {
     row.records.iter().filter_map(|record| {
         let outcome = &record.outcome;
-        // The result of a run is its round of largest T.
+        // The result of a run is its round of largest √(TM).
         let rounds = outcome.curve("shared-information")?.iter().copied();
         Some([rounds.fold(f64::NEG_INFINITY, f64::max), 100.0 * outcome.score("acc")?])
     })
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn the_first_of_a_set_is_averaged_over_all_sets() {
-        // Six runs; of the six sets of five, one lacks the run of most T.
+        // Six runs; of the six sets of five, one lacks the run of most √(TM).
         let runs = [[6.0, 10.0], [5.0, 70.0], [4.0, 0.0], [3.0, 0.0], [2.0, 0.0], [1.0, 90.0]];
         let by_shared = first_of_sets(&runs, |run| run[0]).unwrap();
         assert!((by_shared - (5.0 * 10.0 + 70.0) / 6.0).abs() < 1e-12);
