@@ -1,13 +1,8 @@
 //! Applies the network: fused latents of samples with any subset of views, and reconstructions.
 
 use crate::{Dense, Fusion, NetworkInput, NnError, Weights, error::check_count, trainer};
-use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul};
 use ndarray::{Array2, ArrayView2, Axis};
 use rayon::prelude::*;
-
-/// Smallest number of rows in a product. Products with fewer rows, or with one row, use other routines that sum in
-/// another order. With this minimum a sample has the same bits alone and in a larger batch.
-const MIN_ROWS: usize = 4;
 
 impl Weights {
     /// Returns the fused latents of all samples (eq. 4), `(n_samples, latent)`: the mean over the views of a sample.
@@ -64,44 +59,14 @@ impl Weights {
     }
 }
 
-/// Applies the layers, with `ReLU` after each except the last.
+/// Applies the layers, with `ReLU` after each except the last. A row has the same bits alone and in a larger batch.
 fn chain(layers: &[Dense], x: ArrayView2<'_, f32>) -> Array2<f32> {
-    let n_rows = x.nrows();
-    let mut x = if (1..MIN_ROWS).contains(&n_rows) {
-        let repeated: [usize; MIN_ROWS] = std::array::from_fn(|i| i % n_rows);
-        x.select(Axis(0), &repeated)
-    } else {
-        x.to_owned()
-    };
+    let mut x = x.to_owned();
     for (i, layer) in layers.iter().enumerate() {
-        let mut y = Array2::zeros((x.nrows(), layer.n_out()));
-        for mut row in y.rows_mut() {
-            row.assign(&layer.bias);
-        }
-        product(&mut y, &x, &layer.weight);
+        x = x.dot(&layer.weight.t()) + &layer.bias;
         if i + 1 < layers.len() {
-            y.mapv_inplace(|y| if y > 0.0 { y } else { 0.0 * y });
+            x.mapv_inplace(|x| if x < 0.0 { 0.0 } else { x });
         }
-        x = y;
     }
-    x.slice_move(ndarray::s![..n_rows, ..])
-}
-
-/// y <- y + x w^T.
-fn product(y: &mut Array2<f32>, x: &Array2<f32>, w: &Array2<f32>) {
-    let (n, m) = y.dim();
-    let (Some(x), Some(w)) = (x.as_slice(), w.as_slice()) else {
-        *y += &x.dot(&w.t());
-        return;
-    };
-    if let Some(y) = y.as_slice_mut() {
-        matmul(
-            MatMut::from_row_major_slice_mut(y, n, m),
-            Accum::Add,
-            MatRef::from_row_major_slice(x, n, w.len() / m.max(1)),
-            MatRef::from_row_major_slice(w, m, w.len() / m.max(1)).transpose(),
-            1.0,
-            Par::Seq,
-        );
-    }
+    x
 }
