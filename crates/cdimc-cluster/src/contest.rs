@@ -71,16 +71,11 @@ impl Contest {
 
     /// Returns the total number of runs.
     pub(crate) fn n_runs(&self) -> usize {
-        let mut alive = self.alphas.len();
-        let mut runs = 0_usize;
-        for round in 0..self.rounds {
-            if alive == 1 {
-                return runs.saturating_add(self.rounds - round);
-            }
-            runs += alive;
-            alive = alive.div_ceil(2);
-        }
-        runs
+        let halved = |&alive: &usize| (alive > 1).then(|| alive.div_ceil(2));
+        let rounds = std::iter::successors(Some(self.alphas.len()), halved).take(self.rounds);
+        let runs: Vec<usize> = rounds.collect();
+        // One weight runs once per round.
+        runs.iter().sum::<usize>().saturating_add(self.rounds - runs.len())
     }
 }
 

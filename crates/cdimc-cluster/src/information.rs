@@ -54,6 +54,7 @@ fn add_neighbors(terms: &mut [f64], graph: &KnnGraph, labels: &[usize]) {
     let mut joint = vec![0_u32; n_clusters * n_clusters];
     let ends = |i: usize| graph.neighbors(i).iter().map(move |&j| (labels[i], labels[j as usize]));
     (0..terms.len()).flat_map(ends).for_each(|(a, b)| joint[a * n_clusters + b] += 1);
+    let sum = |counts: &[u32]| -> f64 { counts.iter().map(|&count| f64::from(count)).sum() };
     let sums: Vec<f64> = joint.chunks_exact(n_clusters.max(1)).map(sum).collect();
     let n_ends: f64 = sums.iter().sum();
     let scale = terms.len() as f64 / n_ends.max(1.0);
@@ -63,10 +64,6 @@ fn add_neighbors(terms: &mut [f64], graph: &KnnGraph, labels: &[usize]) {
         };
         *term += scale * ends(i).map(log_ratio).sum::<f64>();
     }
-}
-
-fn sum(counts: &[u32]) -> f64 {
-    counts.iter().map(|&count| f64::from(count)).sum()
 }
 
 #[cfg(test)]
