@@ -30,8 +30,8 @@ pub(crate) struct InputViews {
     pub(crate) standardizers: Vec<Standardizer>,
     /// Coordinates that replace the columns.
     pub(crate) coordinates: Option<Arc<dyn ViewCoordinates>>,
-    /// One per view; `None` if the network reads the columns.
-    pub(crate) maps: Vec<Option<LinearMap>>,
+    /// One per view if the network reads coordinates, else none.
+    pub(crate) maps: Vec<LinearMap>,
 }
 
 /// Inputs that replace columns.
@@ -41,8 +41,6 @@ pub(crate) struct LinearMap {
     pub(crate) scale: f64,
     /// `(n_inputs, n_features)`: the change of the standardized columns with each input, by least squares.
     pub(crate) loadings: Array2<f32>,
-    /// `(n_features, n_inputs)`: in models of earlier versions, the directions of the standardized columns.
-    pub(crate) directions: Option<Array2<f32>>,
 }
 
 impl InputViews {
@@ -54,7 +52,7 @@ impl InputViews {
     ) -> Result<(Self, NetworkInput), ClusterError> {
         let standardizers: Vec<Standardizer> =
             (0..data.n_views()).map(|v| Standardizer::fit(data, v)).collect::<Result<_, _>>()?;
-        let mut views = Self { standardizers, coordinates, maps: vec![None; data.n_views()] };
+        let mut views = Self { standardizers, coordinates, maps: Vec::new() };
         let all: Vec<usize> = (0..data.n_views()).collect();
         if views.coordinates.is_some() {
             let seen = views.seen(data, &all);
@@ -68,7 +66,7 @@ impl InputViews {
                 let samples: Vec<usize> = rows.iter().map(|&place| order[place as usize]).collect();
                 let (_, columns) = views.standardizers[v].transform(data, v, &samples)?;
                 let loadings = least_squares(inputs.view(), columns.view())?;
-                views.maps[v] = Some(LinearMap { scale, loadings, directions: None });
+                views.maps.push(LinearMap { scale, loadings });
             }
         }
         let input = views.network_input(data, &all, order)?;
@@ -78,7 +76,7 @@ impl InputViews {
     /// Returns the number of inputs of view `view`.
     fn width(&self, view: usize) -> usize {
         let n_columns = self.standardizers[view].width();
-        self.maps[view].as_ref().map_or(n_columns, |map| map.loadings.nrows())
+        self.maps.get(view).map_or(n_columns, |map| map.loadings.nrows())
     }
 
     /// Returns whether the encoders of `weights` read these inputs and all shapes agree.
@@ -87,16 +85,10 @@ impl InputViews {
         let fits_view = |v: usize| {
             let Standardizer { mean, scale } = &self.standardizers[v];
             let n_inputs = weights.views[v].encoder.first().map(|layer| layer.weight.ncols());
-            let fits_map = match (&self.maps[v], &self.coordinates) {
-                (None, None) => true,
-                (Some(map), None) => map.directions.is_some() && map.loadings.ncols() == mean.len(),
-                (Some(map), Some(coordinates)) => {
-                    let shape = (coordinates.widths()[v], coordinates.n_features()[v]);
-                    let fits = map.loadings.dim() == shape && shape.1 == mean.len();
-                    map.directions.is_none() && fits
-                }
-                (None, Some(_)) => false,
-            };
+            let fits_map = self.coordinates.as_ref().is_none_or(|coordinates| {
+                let shape = (coordinates.widths()[v], coordinates.n_features()[v]);
+                self.maps[v].loadings.dim() == shape && shape.1 == mean.len()
+            });
             fits_map && scale.len() == mean.len() && n_inputs == Some(self.width(v))
         };
         weights.views.len() == n_views
@@ -152,28 +144,22 @@ impl InputViews {
         (given, view): (usize, usize),
         (order, seen): (&[usize], &Array2<bool>),
     ) -> Result<ObservedView, DataError> {
-        let scale = self.maps[view].as_ref().map_or(1.0, |map| map.scale);
-        let scaled = |z: f64| ((z / scale) as f32).clamp(f32::MIN, f32::MAX);
-        if let Some(coordinates) = &self.coordinates {
-            let observed = |&(_, &sample): &(u32, &usize)| seen[[sample, given]];
-            let (rows, samples): (Vec<u32>, Vec<usize>) =
-                (0..).zip(order).filter(observed).map(|(place, &sample)| (place, sample)).unzip();
-            let values = coordinates.of_rows(view, data.matrix(given), &samples).mapv(scaled);
+        let Some(coordinates) = &self.coordinates else {
+            let (rows, values) = self.standardizers[view].transform(data, given, order)?;
             return Ok(ObservedView { rows, values });
-        }
-        let (rows, values) = self.standardizers[view].transform(data, given, order)?;
-        let values = match &self.maps[view] {
-            Some(LinearMap { directions: Some(directions), .. }) => {
-                along(values.view(), directions).mapv(scaled)
-            }
-            _ => values,
         };
+        let observed = |&(_, &sample): &(u32, &usize)| seen[[sample, given]];
+        let (rows, samples): (Vec<u32>, Vec<usize>) =
+            (0..).zip(order).filter(observed).map(|(place, &sample)| (place, sample)).unzip();
+        let scale = self.maps.get(view).map_or(1.0, |map| map.scale);
+        let scaled = |z: f64| ((z / scale) as f32).clamp(f32::MIN, f32::MAX);
+        let values = coordinates.of_rows(view, data.matrix(given), &samples).mapv(scaled);
         Ok(ObservedView { rows, values })
     }
 
     /// Converts the decoder's output `decoded` to rows of view `view` in the units of the data.
     pub(crate) fn rows(&self, view: usize, decoded: Array2<f32>) -> Array2<f64> {
-        let standardized = match &self.maps[view] {
+        let standardized = match self.maps.get(view) {
             Some(map) => decoded.dot(&map.loadings),
             None => decoded,
         };
@@ -184,18 +170,6 @@ impl InputViews {
         }
         rows
     }
-}
-
-/// Returns coordinates of rows along directions, computed row by row, so that a row has the same bits in any batch.
-fn along(rows: ArrayView2<'_, f32>, directions: &Array2<f32>) -> Array2<f64> {
-    let mut out = Array2::zeros((rows.nrows(), directions.ncols()));
-    for (mut sums, row) in out.rows_mut().into_iter().zip(rows.rows()) {
-        for (&x, direction) in row.iter().zip(directions.rows()) {
-            let add = |(sum, &d): (&mut f64, &f32)| *sum += f64::from(x) * f64::from(d);
-            sums.iter_mut().zip(direction).for_each(add);
-        }
-    }
-    out
 }
 
 /// Returns the matrix `(n_inputs, n_features)` that maps `inputs`, `(n, n_inputs)`, to `columns`, `(n, n_features)`,

@@ -90,9 +90,14 @@ impl CdimcModel {
     pub fn from_bytes(bytes: &[u8], analysis: &dyn ViewAnalysis) -> Result<Self, ClusterError> {
         let archive = Archive::from_bytes(KIND, bytes)?;
         let Description { settings, n_views, kinds } = archive.description()?;
-        let weights = read_weights(&archive, "", n_views)?;
+        let mut weights = read_weights(&archive, "", n_views)?;
         weights.check_decoders()?;
-        let pretrained = read_weights(&archive, "pretrained.", n_views)?;
+        let mut pretrained = read_weights(&archive, "pretrained.", n_views)?;
+        for network in [&mut weights, &mut pretrained] {
+            for (v, view) in network.views.iter_mut().enumerate() {
+                join_directions(&archive, v, view)?;
+            }
+        }
         let centers: Array2<f32> = archive.matrix("centers")?;
         setting("centers of the model", centers.nrows(), "must be at least 2", |&n| n >= 2)?;
         let standardizer = |v| {
@@ -104,16 +109,16 @@ impl CdimcModel {
             (0..n_views).map(standardizer).collect::<Result<Vec<_>, ClusterError>>()?;
         let read = |kinds| analysis.read_coordinates(&archive, kinds);
         let coordinates = kinds.as_ref().map(read).transpose()?;
-        let maps = (0..n_views).map(|v| read_map(&archive, v)).collect::<Result<_, _>>()?;
+        let n_maps = if kinds.is_some() { n_views } else { 0 };
+        let maps = (0..n_maps).map(|v| read_map(&archive, v)).collect::<Result<_, _>>()?;
         let views = InputViews { standardizers, coordinates, maps };
         let fits = centers.ncols() == weights.latent()
             && pretrained.latent() == weights.latent()
             && views.fits(&weights)
             && views.fits(&pretrained);
         if !fits {
-            return Err(ClusterError::Model(format!("{KIND}: its arrays do not fit together")));
+            return Err(misfit());
         }
-        let settings = CdimcNet::todays_names(settings);
         Ok(Self { settings, views, weights, pretrained, centers })
     }
 }
@@ -159,34 +164,40 @@ pub(crate) fn read_weights(
     Ok(weights)
 }
 
-/// Adds the map of view `v` to the network's input.
-fn put_map(archive: &mut Archive, v: usize, map: &LinearMap) {
-    let ([matrix, scale], values) = match &map.directions {
-        // Format of earlier versions.
-        Some(directions) => (["directions", "direction-scale"], directions),
-        None => (["loadings", "input-scale"], &map.loadings),
-    };
-    archive.put_matrix(format!("view{v}.{matrix}"), values.view());
-    archive.put(format!("view{v}.{scale}"), [map.scale]);
+/// Reads the map of view `v` from its columns to the network's input.
+fn read_map(archive: &Archive, v: usize) -> Result<LinearMap, ClusterError> {
+    let scale = archive.list(&format!("view{v}.input-scale"))?.first().copied().unwrap_or(1.0);
+    Ok(LinearMap { scale, loadings: archive.matrix(&format!("view{v}.loadings"))? })
 }
 
-/// Reads the map of view `v`, if the network does not read its columns.
-fn read_map(archive: &Archive, v: usize) -> Result<Option<LinearMap>, ClusterError> {
-    let name = |what: &str| format!("view{v}.{what}");
-    let number = |what: &str| -> Result<f64, ClusterError> {
-        Ok(archive.list(&name(what))?.first().copied().unwrap_or(1.0))
-    };
-    if archive.has(&name("direction-scale")) {
-        let scale = number("direction-scale")?;
-        let directions: Array2<f32> = archive.matrix(&name("directions"))?;
-        let loadings = directions.t().mapv(|x| x * scale as f32);
-        return Ok(Some(LinearMap { scale, loadings, directions: Some(directions) }));
+/// Joins the outer layers of view `v` with directions of its standardized columns, `(n_features, n_inputs)`, which
+/// networks of earlier versions read: this network reads the columns.
+fn join_directions(
+    archive: &Archive,
+    v: usize,
+    view: &mut ViewWeights,
+) -> Result<(), ClusterError> {
+    // Coordinates have directions, too, but no such scale.
+    let name = format!("view{v}.direction-scale");
+    if !archive.has(&name) {
+        return Ok(());
     }
-    if !archive.has(&name("loadings")) {
-        return Ok(None);
+    let scale = archive.list::<f64>(&name)?.first().map_or(1.0, |&scale| scale as f32);
+    let directions: Array2<f32> = archive.matrix(&format!("view{v}.directions"))?;
+    let first = &mut view.encoder[0];
+    if directions.ncols() != first.weight.ncols() {
+        return Err(misfit());
     }
-    let (scale, loadings) = (number("input-scale")?, archive.matrix(&name("loadings"))?);
-    Ok(Some(LinearMap { scale, loadings, directions: None }))
+    first.weight = first.weight.dot(&directions.t()) / scale;
+    if let Some(last) = view.decoder.last_mut() {
+        last.weight = directions.dot(&last.weight) * scale;
+        last.bias = directions.dot(&last.bias) * scale;
+    }
+    Ok(())
+}
+
+fn misfit() -> ClusterError {
+    ClusterError::Model(format!("{KIND}: its arrays do not fit together"))
 }
 
 impl Model for CdimcModel {
@@ -251,12 +262,13 @@ impl Model for CdimcModel {
         if let Some(coordinates) = coordinates {
             coordinates.put(&mut archive);
         }
-        for (v, (standardizer, map)) in standardizers.iter().zip(maps).enumerate() {
+        for (v, standardizer) in standardizers.iter().enumerate() {
             archive.put(format!("view{v}.mean"), standardizer.mean.iter().copied());
             archive.put(format!("view{v}.scale"), standardizer.scale.iter().copied());
-            if let Some(map) = map {
-                put_map(&mut archive, v, map);
-            }
+        }
+        for (v, LinearMap { scale, loadings }) in maps.iter().enumerate() {
+            archive.put_matrix(format!("view{v}.loadings"), loadings.view());
+            archive.put(format!("view{v}.input-scale"), [*scale]);
         }
         Ok(archive)
     }
