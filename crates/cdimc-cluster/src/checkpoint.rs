@@ -104,7 +104,7 @@ impl Training {
     ) -> Result<Self, ClusterError> {
         let archive = Archive::from_bytes(KIND, checkpoint)?;
         let found: Description = archive.description()?;
-        let settings: CdimcNet = serde_json::from_value(CdimcNet::of_saved(found.settings))
+        let settings: CdimcNet = serde_json::from_value(found.settings)
             .map_err(|error| ClusterError::Model(format!("{KIND}: {error}")))?;
         let settings = CdimcNet { analysis, ..settings };
         let mut training = settings.start(data, found.n_clusters, found.seed, observer)?;

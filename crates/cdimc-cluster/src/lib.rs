@@ -8,7 +8,6 @@ mod information;
 mod input;
 mod model;
 mod prepared;
-mod renames;
 mod run;
 mod self_paced;
 mod training;

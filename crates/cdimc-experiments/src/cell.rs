@@ -1,5 +1,6 @@
 //! One cell of an experiment: data set x missing pattern x method x repetition, and what names it.
 
+use crate::methods::registered;
 use crate::settings::agree;
 use cdimc_data::Seed;
 use serde::{Deserialize, Serialize};
@@ -22,6 +23,7 @@ pub(crate) struct Cell {
     /// Number of the drawn mask, if it differs from the repetition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mask: Option<usize>,
+    /// The method's name in experiments.
     pub method: String,
     /// The row of the table.
     pub label: String,
@@ -32,7 +34,7 @@ pub(crate) struct Cell {
     pub overrides: Vec<String>,
     /// Every setting of the method, defaults included.
     pub settings: Value,
-    /// Those that differ from the defaults; for CDIMC-net, from the settings of the authors.
+    /// Those that differ from the defaults.
     pub changed: Value,
     pub repetition: usize,
     /// The root of all randomness.
@@ -84,10 +86,10 @@ impl Cell {
         seed.stream(&self.pattern).nth(self.mask.unwrap_or(self.repetition) as u64)
     }
 
-    /// The seed the method draws from: the same for every row of one method.
+    /// The seed the method draws from: the same for every row of one method, and for both CDIMC-nets.
     pub(crate) fn method_seed(&self) -> Seed {
         let fold = self.fold.map_or(0, |fold| fold as u64 + 1);
-        let seed = Seed::new(self.seed).stream("method").stream(&self.method);
+        let seed = Seed::new(self.seed).stream("method").stream(registered(&self.method));
         seed.stream(&self.dataset).stream(&self.pattern).nth(fold).nth(self.repetition as u64)
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::cell::Cell;
 use crate::checkpoint::{Checkpoints, Spent};
-use crate::methods::{BSV, of_run};
+use crate::methods::{BSV, registered};
 use crate::record::{Outcome, Status};
 use crate::{process, source};
 use anyhow::{Context, Result, ensure};
@@ -42,7 +42,7 @@ pub(crate) fn run(
     let found = if cell.method == BSV {
         best_view(cell, (&data, &truth), &watch)?
     } else {
-        let method = cdimc::method(&cell.method, of_run(cell))?;
+        let method = cdimc::method(registered(&cell.method), cell.settings.clone())?;
         let fitted = watch
             .resumed(method.as_ref(), &data)
             .unwrap_or_else(|| method.fit(&data, cell.n_clusters, cell.method_seed(), &watch));
@@ -204,12 +204,17 @@ mod tests {
     /// A short training on the synthetic views.
     fn net() -> Cell {
         let settings = serde_json::json!({
-            "batch-size": 32, "pretrain": { "epochs": 4 },
-            "finetune": { "rounds": 3, "minimum-rounds": 3, "epochs-per-round": 1 },
+            "batch-size": 32, "pretrain": { "epochs": 4 }, "advanced": { "minimum-rounds": 3 },
+            "finetune": { "rounds": 3, "epochs-per-round": 1 },
         });
         let settings = crate::methods::configured(crate::methods::AUTHORS, settings).unwrap();
         let checksum = source::checksum(&source::load("synthetic").unwrap());
-        Cell { method: "cdimc-net".into(), settings, checksum, ..crate::cell::tests::cell() }
+        Cell {
+            method: crate::methods::AUTHORS.into(),
+            settings,
+            checksum,
+            ..crate::cell::tests::cell()
+        }
     }
 
     fn same(mut outcome: Outcome) -> String {

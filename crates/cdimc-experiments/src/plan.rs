@@ -2,7 +2,7 @@
 
 use crate::cell::Cell;
 use crate::experiment::{Experiment, Variant, patterns, takes_rates};
-use crate::methods::{configured, recorded, reference, registered};
+use crate::methods::configured;
 use crate::selection::Selection;
 use crate::settings::{Setting, at, changed, has, keys, set};
 use crate::source;
@@ -133,12 +133,12 @@ fn cell(
         dataset: dataset.name().to_owned(),
         checksum: checksum.to_owned(),
         n_clusters: dataset.n_classes(),
-        method: registered(&variant.name).to_owned(),
+        method: variant.name.clone(),
         label: variant.label().to_owned(),
         point: variant.point.clone(),
         overrides,
-        changed: recorded(&variant.name, changed(&settings, &reference(&variant.name)?)),
-        settings: recorded(&variant.name, settings),
+        changed: changed(&settings, &configured(&variant.name, Value::Null)?),
+        settings,
         seed: selection.seed,
         ..Cell::default()
     })
@@ -159,7 +159,7 @@ fn rows(experiment: &Experiment, selection: &Selection) -> Result<Vec<Variant>> 
     let mut rows = if selection.method.is_empty() { expanded } else { chosen };
     // They have all keys of each method.
     let references: Vec<Value> =
-        rows.iter().map(|row| reference(&row.name)).collect::<Result<_>>()?;
+        rows.iter().map(|row| configured(&row.name, Value::Null)).collect::<Result<_>>()?;
     for (row, reference) in rows.iter_mut().zip(&references) {
         row.overrides.extend(selection.set.iter().filter(|s| has(reference, &s.key)).cloned());
     }

@@ -3,7 +3,7 @@
 use crate::cell::Cell;
 use crate::experiment::{Experiment, Figure};
 use crate::figure::{self, HeatMap};
-use crate::methods::{self, BSV};
+use crate::methods::BSV;
 use crate::published::Published;
 use crate::record::{Record, Status};
 use crate::table::{Row, Summary, Table, costs, or_dash, places, reasons, standing, tables};
@@ -175,7 +175,7 @@ fn write_settings(text: &mut String, experiment: &Experiment, records: &[Record]
     *text += "\n## Settings\n\n";
     let settings_of = |record: &Record| {
         let cell = &record.cell;
-        let row = format!("{} on {}", methods::row(cell), cell.dataset);
+        let row = format!("{} on {}", cell.label, cell.dataset);
         (row, cell.settings.to_string())
     };
     let rows: BTreeMap<String, String> = standing(records).into_iter().map(settings_of).collect();

@@ -4,7 +4,6 @@ use crate::methods;
 use crate::record::{Circumstances, Record, Status};
 use cdimc_cluster::CdimcNet;
 use serde_json::Value;
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -70,7 +69,7 @@ pub(crate) fn or_dash(value: Option<impl fmt::Display>) -> String {
 
 impl<'a> Row<'a> {
     pub(crate) fn method(&self) -> &'a str {
-        self.records.first().map_or("", |record| record.cell.method.as_str())
+        self.records.first().map_or("", |record| methods::registered(&record.cell.method))
     }
 
     /// Whether the row is a method under its own name, without further settings: what the paper's tables show.
@@ -121,9 +120,9 @@ pub(crate) fn tables(records: &[Record]) -> Vec<Table<'_>> {
             tables.len() - 1
         });
         let label = if cell.overrides.is_empty() {
-            methods::row(cell).into_owned()
+            cell.label.clone()
         } else {
-            format!("{} ({})", methods::row(cell), cell.overrides.join(" "))
+            format!("{} ({})", cell.label, cell.overrides.join(" "))
         };
         let rows = &mut tables[at].rows;
         match rows.iter_mut().find(|row| row.label == label) {
@@ -142,7 +141,7 @@ pub(crate) fn standing(records: &[Record]) -> Vec<&Record> {
     let mut rows: BTreeMap<_, BTreeMap<_, &Record>> = BTreeMap::new();
     for record in records {
         let c = &record.cell;
-        let named = (&c.dataset, &c.pattern, methods::row(c), &c.overrides);
+        let named = (&c.dataset, &c.pattern, &c.label, &c.overrides);
         let row = rows.entry(named).or_default();
         let kept = row.entry((c.fold, c.repetition, c.seed)).or_insert(record);
         if record.circumstances.finished > kept.circumstances.finished {
@@ -162,11 +161,11 @@ pub(crate) fn standing(records: &[Record]) -> Vec<&Record> {
 pub(crate) fn reasons<'a>(
     records: &[&'a Record],
     status: Status,
-) -> BTreeMap<(Cow<'a, str>, &'a str), (&'a str, usize)> {
+) -> BTreeMap<(&'a str, &'a str), (&'a str, usize)> {
     let mut reasons = BTreeMap::new();
     for record in records.iter().filter(|record| record.outcome.status == status) {
         let reason = record.outcome.reason.as_deref().unwrap_or("no reason given");
-        let row = (methods::row(&record.cell), record.cell.dataset.as_str());
+        let row = (record.cell.label.as_str(), record.cell.dataset.as_str());
         reasons.entry(row).or_insert((reason, 0)).1 += 1;
     }
     reasons

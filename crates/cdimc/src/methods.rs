@@ -36,7 +36,6 @@ pub fn configured(name: &str, settings: Value) -> Result<Configured, MethodError
     match name {
         TMixture::NAME => configure::<TMixture>(TMixture::NAME, settings),
         CdimcNet::NAME => {
-            let settings = CdimcNet::todays_names(settings);
             let analyzed = |net: CdimcNet| net.with_analysis(TMixture::default());
             configure_with(CdimcNet::NAME, settings, analyzed)
         }
@@ -97,14 +96,5 @@ mod tests {
     fn the_authors_code_file_holds_the_settings_of_the_authors_code() {
         let found = settings_of("authors-code.toml");
         assert_eq!(found, serde_json::to_value(CdimcNet::authors_code()).unwrap());
-    }
-
-    #[test]
-    fn settings_of_an_earlier_version_are_accepted() {
-        let settings =
-            json!({ "kmeans": { "choice": "inertia" }, "pretrain": { "momentum": 0.9 } });
-        let found = configured(CdimcNet::NAME, settings).unwrap().settings;
-        assert_eq!(found["choice"], json!("inertia"));
-        assert_eq!(found["advanced"]["momentum"], json!(0.9));
     }
 }

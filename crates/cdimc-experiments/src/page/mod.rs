@@ -246,7 +246,6 @@ mod tests {
 
     /// Returns the page for records of CDIMC-net: `n_masks` masks of Handwritten at two rates, and points of the other figures.
     fn page(n_masks: usize) -> Vec<(String, String)> {
-        const OURS: &str = "cdimc-net, chosen by shared information";
         let folder = tempfile::tempdir().unwrap();
         let of = |mask: usize, pattern: &str, acc: f64, label: &str, changed: Value| {
             let mut record = record(0, acc);
@@ -254,7 +253,7 @@ mod tests {
                 dataset: "handwritten".into(),
                 pattern: pattern.into(),
                 fold: Some(mask),
-                method: "cdimc-net".into(),
+                method: if label == CdimcNet::NAME { label } else { AUTHORS }.into(),
                 label: label.into(),
                 // The points of the grid have two coordinates.
                 point: ["alpha", "pretrain.learning-rate"]
@@ -271,9 +270,9 @@ mod tests {
         let table = (0..n_masks).flat_map(|mask| {
             let off = if mask.is_multiple_of(2) { 0.01 } else { -0.01 };
             [
-                of(mask, "per-view:0.1", 0.94 + off, "cdimc-net", json!({})),
-                of(mask, "per-view:0.3", 0.81 + off, "cdimc-net", json!({})),
-                of(mask, "per-view:0.1", 0.97, OURS, json!({ "restarts": 5 })),
+                of(mask, "per-view:0.1", 0.94 + off, AUTHORS, json!({})),
+                of(mask, "per-view:0.3", 0.81 + off, AUTHORS, json!({})),
+                of(mask, "per-view:0.1", 0.97, CdimcNet::NAME, json!({})),
             ]
         });
         for (name, records) in [
@@ -281,14 +280,14 @@ mod tests {
             (
                 "sensitivity",
                 vec![
-                    one(0.9 - 1e-5, "cdimc-net alpha=0.00001", json!({ "alpha": 1e-5 })),
-                    one(0.8, "cdimc-net alpha=0.1", json!({ "alpha": 0.1 })),
+                    one(0.9 - 1e-5, "cdimc-net-authors alpha=0.00001", json!({ "alpha": 1e-5 })),
+                    one(0.8, "cdimc-net-authors alpha=0.1", json!({ "alpha": 0.1 })),
                 ],
             ),
             (
                 "ablation",
                 vec![
-                    one(0.9, "cdimc-net", json!({})),
+                    one(0.9, AUTHORS, json!({})),
                     one(0.8, "without graph", json!({ "alpha": 0 })),
                     one(0.9, "without self-pacing", json!({ "self-paced": false })),
                 ],

@@ -3,9 +3,9 @@
 use super::verdict::Verdict;
 use super::{Part, data_set, rate_of, shown};
 use crate::figure::{self, Series};
-use crate::methods::{AUTHORS, BSV, configured, recorded};
+use crate::methods::{AUTHORS, BSV, configured};
 use crate::published::Entry;
-use crate::settings::agree;
+use crate::settings::{agree, changed};
 use crate::table::{Row, Table, or_dash, rank};
 use crate::text::{Figures, Grid, blocks, folded};
 use anyhow::{Context, Result};
@@ -110,11 +110,11 @@ fn settings(part: &Part<'_>) -> Result<Vec<String>> {
     let mut rows = part.tables.iter().flat_map(|table| &table.rows);
     if let Some(row) = rows.find(|row| row.label == CdimcNet::NAME) {
         let cell = &row.records[0].cell;
-        let changed = CdimcNet::todays_names(cell.changed.clone());
+        let changed = changed(&cell.settings, &configured(AUTHORS, Value::Null)?);
         let mut words =
             format!("Our choices for CDIMC-net, in place of the authors': `{changed}`.");
         let today = configured(CdimcNet::NAME, Value::Null)?;
-        if !agree(&cell.settings, &recorded(CdimcNet::NAME, today)) {
+        if !agree(&cell.settings, &today) {
             words += " These were its defaults when it was run; today's differ.";
         }
         sentences.push(words);
