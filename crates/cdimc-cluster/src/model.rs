@@ -18,6 +18,9 @@ use std::path::Path;
 
 const KIND: &str = "cdimc model";
 
+/// Largest number of weights of a layer that is joined with directions. A small file may describe a huge product.
+const MAX_JOINED_WEIGHTS: usize = 1 << 24;
+
 /// A trained network, its cluster centers, and the map from raw values to its input.
 #[derive(Debug, Clone)]
 pub struct CdimcModel {
@@ -184,8 +187,10 @@ fn join_directions(
     }
     let scale = archive.list::<f64>(&name)?.first().map_or(1.0, |&scale| scale as f32);
     let directions: Array2<f32> = archive.matrix(&format!("view{v}.directions"))?;
+    let n_hidden = view.decoder.last().map_or(0, |last| last.weight.ncols());
     let first = &mut view.encoder[0];
-    if directions.ncols() != first.weight.ncols() {
+    let n_weights = first.weight.nrows().max(n_hidden).saturating_mul(directions.nrows());
+    if directions.ncols() != first.weight.ncols() || n_weights > MAX_JOINED_WEIGHTS {
         return Err(misfit());
     }
     first.weight = first.weight.dot(&directions.t()) / scale;
@@ -299,5 +304,21 @@ mod tests {
         assert_eq!(without_decoder.unwrap(), "weights: a decoder without layers");
         let one = refusal(|model| model.centers = Array2::zeros((1, 2)));
         assert_eq!(one.unwrap(), "centers of the model = 1: must be at least 2");
+    }
+
+    #[test]
+    fn directions_whose_product_with_a_layer_is_huge_are_refused() {
+        let joined = |n_features: usize| {
+            let mut archive = Archive::new(KIND, &Value::Null).unwrap();
+            archive.put("view0.direction-scale", [2.0]);
+            archive.put_matrix("view0.directions", Array2::<f32>::ones((n_features, 1)).view());
+            let first = Dense { weight: Array2::ones((30_000, 1)), bias: Array1::zeros(30_000) };
+            let mut view = ViewWeights { encoder: vec![first], decoder: Vec::new() };
+            let archive = Archive::from_bytes(KIND, &archive.to_bytes().unwrap()).unwrap();
+            join_directions(&archive, 0, &mut view).map(|()| view.encoder[0].weight.clone())
+        };
+        assert_eq!(joined(4).unwrap(), Array2::from_elem((30_000, 4), 0.5));
+        let error = joined(MAX_JOINED_WEIGHTS / 30_000 + 1).unwrap_err().to_string();
+        assert_eq!(error, "cdimc model: its arrays do not fit together");
     }
 }
