@@ -42,6 +42,7 @@ pub(crate) fn configured(name: &str, mut settings: Value) -> Result<Value> {
 mod tests {
     use super::*;
     use crate::record::Record;
+    use serde_json::json;
     use std::path::Path;
 
     #[test]
@@ -54,9 +55,22 @@ mod tests {
             let settings = serde_json::to_value(settings).unwrap();
             assert_eq!(configured(name, Value::Null).unwrap(), settings);
             let found = records.iter().filter(|Record { cell, .. }| {
-                cell.method == name && cell.repetition == 0 && cell.settings == settings
+                let is_first = cell.method == name && cell.repetition == 0;
+                is_first && cell.settings == settings && cell.changed == json!({})
             });
             assert_eq!(found.count(), 40, "{name}: ten masks at four rates");
+        }
+    }
+
+    #[test]
+    fn a_cell_runs_with_the_settings_of_its_row() {
+        let no_dropout = json!({ "advanced": { "view-dropout": 0.0 } });
+        for (name, changed) in
+            [(CdimcNet::NAME, Value::Null), (CdimcNet::NAME, no_dropout), (AUTHORS, Value::Null)]
+        {
+            let settings = configured(name, changed).unwrap();
+            let method = cdimc::configured(registered(name), settings.clone()).unwrap();
+            assert_eq!(method.settings, settings, "{name}");
         }
     }
 }
