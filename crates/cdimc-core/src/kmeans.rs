@@ -81,48 +81,40 @@ impl KMeans {
         self.check(points)?;
         let points = points.as_standard_layout();
         let points = Points::new(points.view());
-        let starts = seeding::centers(&points, self.n_clusters, self.restarts, seed);
-        let ended = self.iterate(&points, starts)?;
+        let ended = self.iterate(&points, seed)?;
         let inertias: Vec<f64> = ended.iter().map(|partition| partition.inertia(&points)).collect();
         let best = (0..ended.len()).min_by(|&a, &b| inertias[a].total_cmp(&inertias[b]));
         Ok(finish(&points, &ended[best.unwrap_or(0)]))
     }
 
-    /// Like [`fit`](Self::fit), but runs from each of `starts`, centers of shape `(n_clusters, n_features)`, and returns
-    /// one result per start.
+    /// Like [`fit`](Self::fit), but returns the results of all restarts.
     ///
     /// # Errors
-    /// Same as [`fit`](Self::fit), or if centers have another shape.
-    pub fn fit_from<T: Coordinate>(
+    /// Same as [`fit`](Self::fit).
+    pub fn fit_each<T: Coordinate>(
         &self,
         points: ArrayView2<T>,
-        starts: Vec<Array2<f64>>,
+        seed: Seed,
     ) -> Result<Vec<KMeansFit>, ClusterError> {
         self.check(points)?;
-        let shape = (self.n_clusters, points.ncols());
-        if let Some(start) = starts.iter().find(|start| start.dim() != shape) {
-            let found = format!("{:?}", start.dim());
-            setting("k-means centers", found, "must be clusters x features", |_| false)?;
-        }
         let points = points.as_standard_layout();
         let points = Points::new(points.view());
-        let in_rows = |start: Array2<f64>| start.as_standard_layout().into_owned();
-        let starts = starts.into_iter().map(in_rows).collect();
-        let ended = self.iterate(&points, starts)?;
+        let ended = self.iterate(&points, seed)?;
         Ok(ended.iter().map(|partition| finish(&points, partition)).collect())
     }
 
-    /// Runs Lloyd's iteration from each of `starts`.
+    /// Runs Lloyd's iteration from every start.
     fn iterate<T: Coordinate>(
         &self,
         points: &Points<T>,
-        starts: Vec<Array2<f64>>,
+        seed: Seed,
     ) -> Result<Vec<Partition>, ClusterError> {
         let variance = points.mean_variance();
         let range = "must be finite, and positive unless all samples are equal";
         setting("k-means variance", variance, range, |v| {
             v.is_finite() && (*v > 0.0 || points.are_equal())
         })?;
+        let starts = seeding::centers(points, self.n_clusters, self.restarts, seed);
         Ok(lloyd::iterate(points, starts, self.max_iterations, self.tolerance * variance))
     }
 
@@ -255,23 +247,14 @@ mod tests {
     }
 
     #[test]
-    fn fit_from_keeps_its_own_centers_and_follows_other_starts() {
-        let points = blobs(600, 20, 0.0, 5);
-        let k_means = KMeans::new(4);
-        let fit = k_means.fit(points.view(), Seed::new(3)).unwrap();
-        // Two centers in one blob, and one between two blobs.
-        let mut bad = fit.centers.clone();
-        let between = (&fit.centers.row(0) + &fit.centers.row(1)) / 2.0;
-        bad.row_mut(0).assign(&between);
-        bad.row_mut(1).assign(&(&fit.centers.row(2) + 0.1));
-        let found = k_means.fit_from(points.view(), vec![fit.centers.clone(), bad]).unwrap();
-        assert_eq!(found[0], fit);
-        let by_columns = fit.centers.t().as_standard_layout().into_owned().reversed_axes();
-        assert_eq!(k_means.fit_from(points.view(), vec![by_columns]).unwrap()[0], fit);
-        assert!(found[1].inertia > 2.0 * fit.inertia);
-        let narrow = Array2::zeros((4, 3));
-        let error = k_means.fit_from(points.view(), vec![narrow]).unwrap_err().to_string();
-        assert_eq!(error, "k-means centers = (4, 3): must be clusters x features");
+    fn the_result_is_the_restart_of_least_inertia() {
+        let points = blobs(300, 3, 0.0, 8);
+        let k_means = KMeans { restarts: 5, ..KMeans::new(9) };
+        let each = k_means.fit_each(points.view(), Seed::new(4)).unwrap();
+        assert_eq!(each.len(), 5);
+        assert!(each.iter().any(|fit| fit.inertia > 1.001 * each[0].inertia.min(each[1].inertia)));
+        let least = each.into_iter().reduce(|a, b| if b.inertia < a.inertia { b } else { a });
+        assert_eq!(Some(k_means.fit(points.view(), Seed::new(4)).unwrap()), least);
     }
 
     #[test]
