@@ -2,14 +2,13 @@
 //! the same start. `fixtures/kernel_and_paired.py` and `fixtures/mkkm_ik.py` name the commands that generate the
 //! numbers.
 
-use super::{assert_all_close, assert_close};
+use super::{array, arrays, assert_all_close, assert_close, list, multi_view, read};
 use crate::methods::pmvc::PmvcFactors;
 use crate::shared::{kernels::KernelPartition, paired_views::PairedViews};
 use crate::{ImcGrmf, Img, Kernel, MkkmIk, MkkmIkMkc, Pmvc};
 use cdimc_core::Silent;
-use cdimc_data::{MultiView, ViewMask};
+use cdimc_data::MultiView;
 use ndarray::Array2;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 const FIXTURE: &str = include_str!("../../../tests/fixtures/kernel_and_paired.json");
@@ -17,28 +16,6 @@ const MKKM_IK: &str = include_str!("../../../tests/fixtures/mkkm_ik.json");
 
 fn fixture(part: &str) -> Value {
     serde_json::from_str::<Value>(FIXTURE).unwrap()[part].take()
-}
-
-fn list(value: &Value) -> &[Value] {
-    value.as_array().unwrap()
-}
-
-fn read<T: DeserializeOwned>(value: &Value) -> T {
-    T::deserialize(value).unwrap()
-}
-
-fn array(value: &Value) -> Array2<f64> {
-    let shape: [usize; 2] = read(&value["shape"]);
-    Array2::from_shape_vec(shape, read(&value["values"])).unwrap()
-}
-
-fn arrays(value: &Value) -> Vec<Array2<f64>> {
-    list(value).iter().map(array).collect()
-}
-
-fn multi_view(fixture: &Value) -> MultiView {
-    let mask = ViewMask::new(array(&fixture["mask"]).mapv(|x| x == 1.0)).unwrap();
-    MultiView::new(arrays(&fixture["views"]), mask).unwrap()
 }
 
 fn paired_views(fixture: &Value) -> PairedViews {

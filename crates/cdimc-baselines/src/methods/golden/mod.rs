@@ -3,7 +3,32 @@
 mod factorizations;
 mod kernel_and_paired;
 
+use cdimc_data::{MultiView, ViewMask};
 use ndarray::Array2;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().unwrap()
+}
+
+fn read<T: DeserializeOwned>(value: &Value) -> T {
+    T::deserialize(value).unwrap()
+}
+
+fn array(value: &Value) -> Array2<f64> {
+    let shape: [usize; 2] = read(&value["shape"]);
+    Array2::from_shape_vec(shape, read(&value["values"])).unwrap()
+}
+
+fn arrays(value: &Value) -> Vec<Array2<f64>> {
+    list(value).iter().map(array).collect()
+}
+
+fn multi_view(fixture: &Value) -> MultiView {
+    let mask = ViewMask::new(array(&fixture["mask"]).mapv(|x| x == 1.0)).unwrap();
+    MultiView::new(arrays(&fixture["views"]), mask).unwrap()
+}
 
 /// Asserts that every difference is small relative to the largest entry; NaN is never close.
 fn assert_close<'a>(
