@@ -4,7 +4,6 @@
 //! Factorization", ECCV 2018 Workshops, arXiv 1809.05998; formulas of the authors' code.
 
 use crate::shared::clusters_of_rows::ReadOut;
-use crate::shared::elementwise;
 use crate::shared::linear_algebra::{
     entries, entries_mut, nearest_orthonormal, product, transposed, uniform,
 };
@@ -189,12 +188,10 @@ impl WithSimd for Threshold<'_> {
 impl ViewConstants {
     fn new(x: ArrayView2<'_, f64>, graph: &KnnGraph, n_paired: usize, settings: &ImcGrmf) -> Self {
         assert_eq!(graph.n_nodes(), x.nrows(), "a graph over the rows of its view");
-        let mut neighbor_sums = Array2::zeros(x.dim());
-        let (rows, width) = (x.as_standard_layout().into_owned(), x.ncols());
-        let sums = entries_mut(&mut neighbor_sums).chunks_exact_mut(width);
-        for (i, sum) in sums.enumerate() {
+        let mut neighbor_sums = Array2::<f64>::zeros(x.dim());
+        for (i, mut sum) in neighbor_sums.outer_iter_mut().enumerate() {
             for &j in graph.neighbors(i) {
-                elementwise::add(sum, &entries(&rows)[j as usize * width..][..width]);
+                sum += &x.row(j as usize);
             }
         }
         let degrees: Vec<f64> = (0..x.nrows()).map(|i| graph.neighbors(i).len() as f64).collect();

@@ -20,17 +20,6 @@ pub(crate) fn multiply_by_root(x: &mut [f64], up: &[f64], down: &[f64], floor: f
     });
 }
 
-/// Multiplies column j of the rows of `x` by `scale[j]`.
-pub(crate) fn scale_columns(x: &mut [f64], scale: &[f64]) {
-    Arch::new().dispatch(|| {
-        for row in x.chunks_exact_mut(scale.len()) {
-            for (x, scale) in row.iter_mut().zip(scale) {
-                *x *= scale;
-            }
-        }
-    });
-}
-
 /// `steps` ← `factor` x / max(‖x‖, `floor`) row by row: the gradient of the sum of row norms.
 pub(crate) fn norm_gradient(x: &[f64], width: usize, factor: f64, floor: f64, steps: &mut [f64]) {
     Arch::new().dispatch(|| {
@@ -41,13 +30,6 @@ pub(crate) fn norm_gradient(x: &[f64], width: usize, factor: f64, floor: f64, st
                 *step = shrink * x;
             }
         }
-    });
-}
-
-/// `sum` ← `sum` + `x`.
-pub(crate) fn add(sum: &mut [f64], x: &[f64]) {
-    Arch::new().dispatch(|| {
-        sum.iter_mut().zip(x).for_each(|(sum, x)| *sum += x);
     });
 }
 

@@ -174,7 +174,7 @@ impl Factors {
     fn scale(&mut self, floor: f64) {
         let scale = self.b.sum_axis(Axis(0)).mapv(|sum| sum.max(floor));
         self.b /= &scale;
-        elementwise::scale_columns(entries_mut(&mut self.u), &scale.to_vec());
+        self.u *= &scale;
     }
 }
 
