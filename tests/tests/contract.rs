@@ -206,14 +206,6 @@ fn constant_columns_and_duplicate_rows_are_accepted() {
 }
 
 #[test]
-fn as_many_clusters_as_samples_are_possible() {
-    let data = blobs(12).observe(ViewMask::complete(12, 2).expect("a mask")).expect("data");
-    for method in methods() {
-        cluster(method.as_ref(), &data, 12);
-    }
-}
-
-#[test]
 fn unsuitable_data_are_refused_without_a_panic() {
     let dataset = blobs(40);
     let [a, b] = dataset.views() else { panic!("two views") };
@@ -222,10 +214,8 @@ fn unsuitable_data_are_refused_without_a_panic() {
     let three = Dataset::new("three", vec![a.clone(), b.clone(), third], None).expect("a data set");
     let per_view = MissingPattern::PerView(0.5).mask(40, 3, Seed::new(5)).expect("a mask");
     let three = three.observe(per_view).expect("data");
-    let split = Array2::from_shape_fn((40, 2), |(i, v)| (i % 2 == 0) == (v == 0));
-    let unpaired = dataset.observe(ViewMask::new(split).expect("a mask")).expect("data");
     for method in methods() {
-        for data in [&one, &three, &unpaired] {
+        for data in [&one, &three] {
             cluster(method.as_ref(), data, 3);
         }
     }
