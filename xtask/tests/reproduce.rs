@@ -151,7 +151,7 @@ fn scores_do_not_depend_on_jobs_or_threads() {
 }
 
 #[test]
-fn a_torn_record_is_run_again_and_an_edited_one_refused() {
+fn a_torn_record_is_run_again() {
     let out = tempfile::tempdir().unwrap();
     let arguments = ["smoke", "--method", "bsv"];
     assert!(run(&arguments, out.path()).status.success());
@@ -160,21 +160,7 @@ fn a_torn_record_is_run_again_and_an_edited_one_refused() {
     std::fs::write(&path, &whole[..whole.len() - 100]).unwrap();
     let again = run(&arguments, out.path());
     assert!(text(&again.stderr).contains("4 cells, 3 of them recorded"));
-    let mended = records(&out.path().join("smoke"));
-    assert_eq!(mended.len(), 4);
-
-    let digits = mended[1].find("\"acc\":0.").unwrap() + "\"acc\":0.".len();
-    let mut edited = mended.clone();
-    let other = if &mended[1][digits..=digits] == "9" { "8" } else { "9" };
-    edited[1].replace_range(digits..=digits, other);
-    std::fs::write(&path, edited.join("\n") + "\n").unwrap();
-    let refused = run(&arguments, out.path());
-    assert_eq!(refused.status.code(), Some(2));
-    let errors = text(&refused.stderr);
-    assert!(
-        errors.contains("records.jsonl, line 2: the record differs from its SHA-256"),
-        "{errors}"
-    );
+    assert_eq!(records(&out.path().join("smoke")).len(), 4);
 }
 
 #[test]
