@@ -67,21 +67,18 @@ pub(crate) struct Experiment {
 }
 
 impl Experiment {
-    /// Returns the number of cells on one data set. The manifest lists the authors' masks. The experiment sets their
-    /// number, or the data does if the experiment uses all masks.
+    /// Returns the number of cells on one data set. Where its manifest lists masks of the authors, the experiment must
+    /// name the masks that it uses.
     pub(crate) fn n_cells(&self, dataset: &str, catalog: &Catalog) -> Result<usize> {
         let manifest = catalog.manifest(dataset)?;
-        let given = manifest.masks.iter().map(|masks| masks.rate);
         let n_views = manifest.views.len();
         let mut n_masks = 0;
         for pattern in self.patterns.iter().flat_map(|rule| patterns(rule, &self.rates, n_views)) {
-            n_masks += match given.clone().find(|rate| format!("per-view:{rate}") == pattern) {
-                None => 1,
-                Some(rate) if self.folds.is_empty() => {
-                    catalog.masks(dataset, rate)?.map_or(1, |masks| masks.len())
-                }
-                Some(_) => self.folds.len(),
-            };
+            let is_given = |rate: f64| format!("per-view:{rate}") == pattern;
+            let is_given = manifest.masks.iter().any(|masks| is_given(masks.rate));
+            let named = &self.name;
+            ensure!(!is_given || !self.folds.is_empty(), "experiment {named}: must name its folds");
+            n_masks += if is_given { self.folds.len() } else { 1 };
         }
         let rows = self.methods.iter().filter(|variant| variant.is_for(dataset));
         let runs = |variant: &Variant| variant.expand().len() * self.repetitions_of(variant);
@@ -262,19 +259,6 @@ mod tests {
         assert_eq!(read("my-smoke").unwrap().name, "my-smoke");
         let error = read("smoke").unwrap_err().to_string();
         assert!(error.contains("smoke.toml: `smoke` is an experiment of the workspace"), "{error}");
-    }
-
-    #[test]
-    fn an_experiment_that_takes_all_masks_never_counts_none() {
-        let catalog = crate::source::catalog().unwrap();
-        let mut experiment = load("handwritten").unwrap();
-        let with_folds = experiment.n_cells("handwritten", &catalog).unwrap();
-        experiment.folds.clear();
-        // How many there are only the data say, and are asked for where they are not at hand.
-        match experiment.n_cells("handwritten", &catalog) {
-            Ok(all) => assert!(all >= with_folds),
-            Err(error) => assert!(error.to_string().contains("handwritten"), "{error}"),
-        }
     }
 
     #[test]
