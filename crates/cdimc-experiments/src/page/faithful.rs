@@ -50,7 +50,7 @@ pub(super) fn counted(results: &Results, of: &str) -> Result<String> {
             let Some(label) = row(&entry.method) else { continue };
             for (score, paper) in [("acc", entry.acc), ("nmi", entry.nmi)] {
                 let ours = part.score(&entry.pattern, &label, score);
-                let verdict = Verdict::of(&entry.method, ours, paper, part.planned(&label));
+                let verdict = Verdict::of(ours, paper, part.planned(&label));
                 *counts.entry(verdict).or_default() += 1;
             }
         }
@@ -74,7 +74,7 @@ pub(super) fn main(results: &Results) -> Result<Grid> {
                 vec![format!("{name}, {}", rate_of(&entry.pattern)), entry.acc.to_string()];
             for label in [AUTHORS, CdimcNet::NAME] {
                 let (found, all) = (acc(label), part.planned(label));
-                let verdict = Verdict::of(CdimcNet::NAME, found, entry.acc, all);
+                let verdict = Verdict::of(found, entry.acc, all);
                 let remark = found.map_or_else(String::new, |found| match verdict {
                     Verdict::Unfinished => format!(" ({} of {all} runs)", found.n),
                     _ => format!(" ({:+.1} {})", found.mean - entry.acc.mean, verdict.sign()),

@@ -84,10 +84,10 @@ fn line(
     let name = format!("{} {}{mark}", shown(label), rate_of(pattern));
     let mut line = vec![name, ours.map_or("0".into(), |(_, row)| row.runs(all))];
     for (score, paper) in [("acc", entry.map(|e| e.acc)), ("nmi", entry.map(|e| e.nmi))] {
-        let found = ours.and_then(|(_, row)| Some((row.method(), row.percent(score)?)));
+        let found = ours.and_then(|(_, row)| row.percent(score));
         let difference = paper.map(|paper| match found {
-            Some((method, found)) => {
-                let sign = Verdict::of(method, Some(found), paper, all).sign();
+            Some(found) => {
+                let sign = Verdict::of(Some(found), paper, all).sign();
                 format!("{:+.2} {sign}", found.mean - paper.mean)
             }
             None => Verdict::NotRun.to_string(),
@@ -95,7 +95,7 @@ fn line(
         // One command runs the whole line again.
         line.push(match ours.filter(|_| score == "acc") {
             Some((table, row)) => part.repeatable(table, row, score),
-            None => or_dash(found.map(|(_, found)| found)),
+            None => or_dash(found),
         });
         line.extend([or_dash(paper), or_dash(difference)]);
     }
