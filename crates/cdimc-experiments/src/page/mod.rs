@@ -178,29 +178,21 @@ impl<'a> Part<'a> {
         self.published.iter().copied().filter(move |entry| entry.method == method)
     }
 
-    fn repetitions(&self, label: &str) -> usize {
-        let own = self.experiment.methods.iter().find(|variant| variant.label() == label);
-        own.map_or(self.experiment.repetitions, |own| self.experiment.repetitions_of(own))
-    }
-
     /// How many runs the row of this name has at every rate.
     fn planned(&self, label: &str) -> usize {
-        self.experiment.folds.len().max(1) * self.repetitions(label)
+        let Experiment { folds, repetitions, methods, .. } = self.experiment;
+        let own = methods.iter().find(|variant| variant.label() == label);
+        folds.len().max(1) * own.and_then(|own| own.repetitions).unwrap_or(*repetitions)
     }
 
     /// A score of a row that shows the command by which it can be repeated.
     fn repeatable(&self, table: &Table<'_>, row: &Row<'_>, score: &str) -> String {
         let is_one_word = !row.label.contains(' ');
         let label = if is_one_word { row.label.clone() } else { format!("'{}'", row.label) };
-        // Masks that are not drawn come with the data, all of them; of those drawn some may be left to run.
-        let drawn = row.records.iter().filter(|record| record.cell.fold.is_none());
-        let repetitions = drawn.map(|record| record.cell.repetition + 1).max().unwrap_or(0);
-        let is_part = (1..self.repetitions(&row.label)).contains(&repetitions);
-        let only = if is_part { format!(" --repetitions {repetitions}") } else { String::new() };
         let (name, Table { dataset, pattern, .. }) = (&self.experiment.name, table);
         let score = or_dash(row.percent(score));
         format!(
-            "[{score}](records \"cargo xtask reproduce {name} --dataset {dataset} --method {label} --pattern {pattern}{only} --force\")"
+            "[{score}](records \"cargo xtask reproduce {name} --dataset {dataset} --method {label} --pattern {pattern} --force\")"
         )
     }
 }
