@@ -28,7 +28,6 @@ pub(crate) struct Cell {
     /// The row of the table.
     pub label: String,
     /// Its coordinates in the experiment's grid, by the keys of the settings.
-    #[serde(default)]
     pub point: BTreeMap<String, Value>,
     /// Settings from the command line that differ from the row's own, as `key=value`.
     pub overrides: Vec<String>,

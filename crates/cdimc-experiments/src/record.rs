@@ -43,7 +43,6 @@ pub(crate) struct Outcome {
     /// The scores by their names, fractions; older records lack those that came later.
     pub scores: Option<BTreeMap<String, f64>>,
     /// The share of the samples that each view lacks.
-    #[serde(default)]
     pub missing_rates: Vec<f64>,
     pub curves: Vec<Curve>,
     pub seconds: Seconds,
@@ -129,7 +128,6 @@ impl Record {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use serde_json::json;
 
     /// A scored cell of its own seed.
     pub(crate) fn record(seed: u64, acc: f64) -> Record {
@@ -157,16 +155,5 @@ pub(crate) mod tests {
     #[test]
     fn curves_keep_six_digits() {
         assert_eq!(record(0, 1.0).outcome.curves[0].values, [0.333_333, 6.666_67e-10]);
-    }
-
-    #[test]
-    fn a_record_of_earlier_days_lacks_what_came_later() {
-        let mut value = serde_json::to_value(record(0, 0.5)).unwrap();
-        let fields = value.as_object_mut().unwrap();
-        fields.remove("missing_rates");
-        fields.insert("scores".into(), json!({"acc": 0.5}));
-        let record: Record = serde_json::from_value(value).unwrap();
-        assert_eq!(record.outcome.score("acc"), Some(0.5));
-        assert_eq!(record.outcome.score("nmi"), None);
     }
 }
