@@ -9,7 +9,7 @@ mod stages;
 use crate::shared::clusters_of_rows::ReadOut;
 use crate::shared::observed_rows::Nonnegative;
 use crate::shared::paired_views::PairedViews;
-use crate::shared::refusals::{at_most, require};
+use crate::shared::refusals::{at_most, counts, require};
 use candle_core::Tensor;
 use cdimc_core::{
     ClusterError, Clusterer, Clustering, Fitted, KMeans, Observer, RowOrder,
@@ -115,12 +115,9 @@ impl Clusterer for PmvcCgan {
         let widths = self.widths.map(|width| ("widths", width));
         at_least_one(&widths)?;
         at_most(&widths)?;
-        at_least_one(&[
-            ("batch-size", self.batch_size),
-            ("autoencoder-epochs", self.autoencoder_epochs),
-            ("restarts", self.restarts),
-        ])?;
-        at_most(&[("restarts", self.restarts)])?;
+        let all =
+            [("batch-size", self.batch_size), ("autoencoder-epochs", self.autoencoder_epochs)];
+        counts(&all, self.restarts)?;
         positive("learning-rate", self.learning_rate)?;
         below_one("beta1", self.beta1)?;
         below_one("beta2", self.beta2)
