@@ -64,7 +64,7 @@ pub struct FilledColumn {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum JoinError {
-    /// The tables do not fit together; the message names their files.
+    /// The tables do not fit together, or do not fit a model; the message names their files.
     #[error("{0}")]
     Tables(String),
     /// The data break a rule of all methods.

@@ -2,8 +2,7 @@
 
 pub use crate::methods::{DEFAULT_METHOD, configured, method, method_names, read_model};
 pub use crate::named_model::{NamedModel, NamedView};
-pub use crate::new_samples::NewSamplesError;
-pub use crate::training_set::{TrainingSetError, training_set};
+pub use crate::training_set::training_set;
 pub use cdimc_core::{Configured, MethodError};
 /// Types of these crates are in the interface.
 pub use {ndarray, serde_json};

@@ -2,7 +2,7 @@
 
 use crate::numbers::short;
 use crate::tables::{JoinError, Joined, Table, join_new};
-use crate::{NamedModel, TrainingSetError, training_set};
+use crate::{NamedModel, training_set};
 use cdimc_data::Standardizer;
 use std::collections::{HashMap, HashSet};
 
@@ -11,22 +11,6 @@ use std::collections::{HashMap, HashSet};
 const FAR: f64 = 30.0;
 /// Maximum number of names in a message.
 const LISTED: usize = 5;
-
-/// Error of tables that cannot be a model's views.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum NewSamplesError {
-    /// A table is no view of the model, lacks columns of its view, or is absent although all views are needed; the message
-    /// names it.
-    #[error("{0}")]
-    Tables(String),
-    /// The tables cannot be joined.
-    #[error(transparent)]
-    Join(#[from] JoinError),
-    /// The tables cannot be the samples of a fit.
-    #[error(transparent)]
-    TrainingSet(#[from] TrainingSetError),
-}
 
 impl NamedModel {
     /// Joins tables of new samples. A table belongs to the view of the same name, or to the only view. Returns the samples
@@ -41,7 +25,7 @@ impl NamedModel {
         &self,
         tables: Vec<Table>,
         strict: bool,
-    ) -> Result<(Joined, Vec<usize>), NewSamplesError> {
+    ) -> Result<(Joined, Vec<usize>), JoinError> {
         let (mut joined, which) = self.arrange(tables, strict)?;
         let standardizers = self.model.standardizers();
         let far =
@@ -59,7 +43,7 @@ impl NamedModel {
         &self,
         mut tables: Vec<Table>,
         strict: bool,
-    ) -> Result<(Joined, Vec<usize>), NewSamplesError> {
+    ) -> Result<(Joined, Vec<usize>), JoinError> {
         let (which, warnings) = self.recognize(&mut tables)?;
         let standardizers = self.model.standardizers();
         let means: Vec<&[f64]> =
@@ -81,17 +65,13 @@ impl NamedModel {
     ///
     /// # Errors
     /// If a table is not a view of the model or lacks a column, a view is missing, or as [`training_set()`].
-    pub fn training_set(
-        &self,
-        mut tables: Vec<Table>,
-        strict: bool,
-    ) -> Result<Joined, NewSamplesError> {
+    pub fn training_set(&self, mut tables: Vec<Table>, strict: bool) -> Result<Joined, JoinError> {
         let (which, warnings) = self.recognize(&mut tables)?;
         if let Some(missing) = (0..self.views.len()).find(|view| !which.contains(view)) {
             let (name, known) = (&self.views[missing].name, self.known());
             let message =
                 format!("the model's view `{name}` is not there: its training had {known}");
-            return Err(NewSamplesError::Tables(message));
+            return Err(JoinError::Tables(message));
         }
         let mut of_view: Vec<(usize, Table)> = which.into_iter().zip(tables).collect();
         of_view.sort_by_key(|&(view, _)| view);
@@ -103,17 +83,14 @@ impl NamedModel {
 
     /// Puts the columns of every table in the model's order; also returns which view each is, and which columns were
     /// left out.
-    fn recognize(
-        &self,
-        tables: &mut [Table],
-    ) -> Result<(Vec<usize>, Vec<String>), NewSamplesError> {
+    fn recognize(&self, tables: &mut [Table]) -> Result<(Vec<usize>, Vec<String>), JoinError> {
         let only_one = tables.len() == 1 && self.views.len() == 1;
         let (mut which, mut warnings) = (Vec::with_capacity(tables.len()), Vec::new());
         for table in tables {
             let named = self.views.iter().position(|view| view.name == table.name);
             let unknown = || {
                 let (file, name, known) = (table.path.display(), &table.name, self.known());
-                NewSamplesError::Tables(format!(
+                JoinError::Tables(format!(
                     "{file}: the model has no view `{name}`; it has {known}: choose one with NAME=FILE"
                 ))
             };
@@ -135,7 +112,7 @@ impl NamedModel {
 pub(crate) fn order_columns(
     table: &mut Table,
     features: &[String],
-) -> Result<Option<String>, NewSamplesError> {
+) -> Result<Option<String>, JoinError> {
     if table.features == features {
         return Ok(None);
     }
@@ -151,7 +128,7 @@ pub(crate) fn order_columns(
             [] => String::new(),
             unknown => format!("; unknown to the model: {}", listed(unknown)),
         };
-        return Err(NewSamplesError::Tables(format!(
+        return Err(JoinError::Tables(format!(
             "{file}: lacks {} of the {} columns of the model's view `{}`: {}{also}",
             missing.len(),
             features.len(),
