@@ -18,33 +18,6 @@ const PASSES: usize = 100;
 /// Ability of the mixture alone.
 const IN_PARTS: &str = "is fitted to samples in parts";
 
-/// Error of reading parts or fitting to them.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum PartsError {
-    /// A part cannot be read, or does not fit the other parts or the model.
-    #[error(transparent)]
-    Part(#[from] Box<dyn Error + Send + Sync>),
-    /// The fit to the parts failed.
-    #[error(transparent)]
-    Fit(#[from] ClusterError),
-}
-
-impl From<String> for PartsError {
-    fn from(message: String) -> Self {
-        Self::Part(message.into())
-    }
-}
-
-impl From<PartsError> for ClusterError {
-    fn from(error: PartsError) -> Self {
-        match error {
-            PartsError::Fit(error) => error,
-            error => Self::Part(Box::new(error)),
-        }
-    }
-}
-
 /// A source of parts.
 pub trait Parts {
     /// Number of parts, at least 1.
@@ -54,7 +27,7 @@ pub trait Parts {
     ///
     /// # Errors
     /// If the part cannot be read.
-    fn tables(&self, part: usize) -> Result<Vec<Table>, Box<dyn Error + Send + Sync>>;
+    fn tables(&self, part: usize) -> Result<Vec<Table>, ClusterError>;
 }
 
 /// Numbers of samples and columns of all parts, from a first pass.
@@ -80,7 +53,7 @@ impl PartIndex {
         parts: &dyn Parts,
         strict: bool,
         observer: &dyn Observer,
-    ) -> Result<Self, PartsError> {
+    ) -> Result<Self, ClusterError> {
         let mut views: Vec<(String, Vec<String>)> = Vec::new();
         let mut files: Vec<String> = Vec::new();
         let (mut seen, mut n_samples) = (Seen::default(), Vec::new());
@@ -103,7 +76,7 @@ impl PartIndex {
         if n_samples.iter().all(|&n| n == 0) {
             let file = files.first().map_or("", String::as_str);
             let reason = "and all other parts: no sample has a value in any view";
-            return Err(format!("{file} {reason}").into());
+            return Err(refused(format!("{file} {reason}")));
         }
         Ok(Self { n_samples, views, strict })
     }
@@ -118,7 +91,7 @@ impl PartIndex {
         method: &TMixture,
         seed: Seed,
         observer: &dyn Observer,
-    ) -> Result<Vec<Table>, PartsError> {
+    ) -> Result<Vec<Table>, ClusterError> {
         let drawn = method.samples_to_search(self.n_samples.iter().sum(), seed);
         let mut found: Vec<Vec<Table>> = vec![Vec::new(); self.views.len()];
         let mut first = 0;
@@ -133,7 +106,7 @@ impl PartIndex {
             for table in &tables {
                 let view = self.views.iter().position(|(name, _)| *name == table.name);
                 if let (Some(view), Some(mut rows)) = (view, rows_of(table, &chosen)) {
-                    order_columns(&mut rows, &self.views[view].1).map_err(Box::from)?;
+                    order_columns(&mut rows, &self.views[view].1).map_err(refused)?;
                     found[view].push(rows);
                 }
             }
@@ -144,13 +117,13 @@ impl PartIndex {
             let values = table.as_ref().map(|table| &table.values);
             let n = values.map_or(0, |v| (0..v.nrows()).filter(|&i| !v.is_missing(i)).count());
             let too_few = || {
-                format!(
+                refused(format!(
                     "{view}: {n} of the {} samples in the search have this view, at least 2 are needed: raise \
                      search-samples, or leave it out",
                     drawn.len()
-                )
+                ))
             };
-            table.filter(|_| n > 1).ok_or_else(|| too_few().into())
+            table.filter(|_| n > 1).ok_or_else(too_few)
         };
         self.views.iter().zip(found).map(of_view).collect()
     }
@@ -165,7 +138,7 @@ impl PartIndex {
         model: &NamedModel,
         (searched, seed): (&Joined, Seed),
         observer: &dyn Observer,
-    ) -> Result<NamedModel, PartsError> {
+    ) -> Result<NamedModel, ClusterError> {
         let (mut refined, mut last): (Option<NamedModel>, Option<Pass>) = (None, None);
         for _ in 0..PASSES {
             let model = refined.as_ref().unwrap_or(model);
@@ -175,7 +148,7 @@ impl PartIndex {
                 observer.step("all samples", part, parts.n_parts(), loss)?;
                 let tables = parts.tables(part)?;
                 let file = first_file(&tables);
-                let (joined, which) = model.arrange(tables, self.strict).map_err(Box::from)?;
+                let (joined, which) = model.arrange(tables, self.strict).map_err(refused)?;
                 check_count(&file, joined.data.n_samples(), n)?;
                 passes.push(model.pass_over(&joined, &which)?);
             }
@@ -186,7 +159,7 @@ impl PartIndex {
             refined = Some(model.after(&pass)?);
             last = Some(pass);
         }
-        Ok(refined.as_ref().unwrap_or(model).completed(searched, seed)?)
+        refined.as_ref().unwrap_or(model).completed(searched, seed)
     }
 }
 
@@ -201,7 +174,7 @@ impl Seen {
     }
 
     /// Returns an error if a sample is in two parts.
-    pub(crate) fn refuse_repeated(&self, parts: &dyn Parts) -> Result<(), PartsError> {
+    pub(crate) fn refuse_repeated(&self, parts: &dyn Parts) -> Result<(), ClusterError> {
         let mut sorted = self.0.concat();
         sorted.sort_unstable();
         let repeated: HashSet<u64> =
@@ -217,7 +190,7 @@ impl Seen {
                 if let Some(first) = first_of.insert(id.to_owned(), second.clone()) {
                     let rule = "a sample must be in one part, the files of one name";
                     let message = format!("id `{id}` is in {first} and again in {second}: {rule}");
-                    return Err(message.into());
+                    return Err(refused(message));
                 }
             }
         }
@@ -258,16 +231,18 @@ impl NamedModel {
 }
 
 /// Returns the samples with a value in some view, in joined order.
-fn observed_ids(tables: &[Table]) -> Result<Vec<&str>, PartsError> {
+fn observed_ids(tables: &[Table]) -> Result<Vec<&str>, ClusterError> {
     Ok(ids(tables)?.into_iter().filter_map(|(id, has_value)| has_value.then_some(id)).collect())
 }
 
 /// Returns the samples in joined order, each with whether it has a value in some view.
-pub(crate) fn ids(tables: &[Table]) -> Result<Vec<(&str, bool)>, PartsError> {
+pub(crate) fn ids(tables: &[Table]) -> Result<Vec<(&str, bool)>, ClusterError> {
     let (mut found, mut place_of) = (Vec::new(), HashMap::new());
     for table in tables {
-        let no_ids =
-            || format!("{}: parts of the samples need ids: name the column with --id", file(table));
+        let no_ids = || {
+            let rule = "parts of the samples need ids: name the column with --id";
+            refused(format!("{}: {rule}", file(table)))
+        };
         let ids = table.ids.as_ref().ok_or_else(no_ids)?;
         for (row, id) in ids.iter().enumerate() {
             let place = *place_of.entry(id).or_insert(found.len());
@@ -312,7 +287,7 @@ fn stacked(tables: Vec<Table>) -> Option<Table> {
 }
 
 /// Checks that a table has the columns of the first table of its view, in any order.
-fn check_columns(table: &Table, first: &str, expected: &[String]) -> Result<(), PartsError> {
+fn check_columns(table: &Table, first: &str, expected: &[String]) -> Result<(), ClusterError> {
     if table.features == expected {
         return Ok(());
     }
@@ -326,15 +301,20 @@ fn check_columns(table: &Table, first: &str, expected: &[String]) -> Result<(), 
         (None, None) => return Ok(()),
     };
     let rule = "all parts of a view must have the same columns";
-    Err(format!("column `{column}` is in {with} and not in {without}: {rule}").into())
+    Err(refused(format!("column `{column}` is in {with} and not in {without}: {rule}")))
 }
 
-fn check_count(file: &str, found: usize, expected: usize) -> Result<(), PartsError> {
+fn check_count(file: &str, found: usize, expected: usize) -> Result<(), ClusterError> {
     if found == expected {
         return Ok(());
     }
     let then = format!("and had {expected} when it was read first: it has changed");
-    Err(format!("{file}: this part has {found} samples, {then}").into())
+    Err(refused(format!("{file}: this part has {found} samples, {then}")))
+}
+
+/// Returns the error that a part cannot be used, for this reason.
+pub(crate) fn refused(reason: impl Into<Box<dyn Error + Send + Sync>>) -> ClusterError {
+    ClusterError::Part(reason.into())
 }
 
 fn hash(id: &str) -> u64 {

@@ -1,12 +1,12 @@
 //! Samples in parts, each drawn when it is read: the costs of a fit without reading files.
 
-use anyhow::{Error, Result};
+use anyhow::Result;
 use cdimc::mixture::TMixture;
 use cdimc::parts::{PartIndex, Parts};
 use cdimc::prelude::*;
 use cdimc::tables::Table;
 use cdimc::{NamedModel, training_set};
-use cdimc_core::Silent;
+use cdimc_core::{ClusterError, Silent};
 use cdimc_data::Seed;
 use ndarray::Array2;
 use rand::Rng;
@@ -28,7 +28,7 @@ impl Parts for Drawn {
     }
 
     /// Creates two views; the second lacks every fifth sample.
-    fn tables(&self, part: usize) -> Result<Vec<Table>, Box<dyn std::error::Error + Send + Sync>> {
+    fn tables(&self, part: usize) -> Result<Vec<Table>, ClusterError> {
         let mut rng = Seed::new(0).stream("parts").nth(part as u64).rng();
         let samples = part * PART..self.n_samples.min((part + 1) * PART);
         let table = |view: usize| {
@@ -61,8 +61,7 @@ pub(crate) fn fit(n_samples: usize) -> Result<()> {
     let model = NamedModel::new(model, &searched);
     let model = index.fit(&parts, &model, (&searched, seed), &observer)?;
     for part in 0..parts.n_parts() {
-        let tables = parts.tables(part).map_err(Error::from_boxed)?;
-        let (joined, which) = model.join(tables, false)?;
+        let (joined, which) = model.join(parts.tables(part)?, false)?;
         std::hint::black_box(model.predict(&joined, &which)?.labels);
     }
     Ok(())

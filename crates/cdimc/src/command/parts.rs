@@ -3,13 +3,12 @@
 use super::input::{Input, without_cluster};
 use super::output::samples_csv;
 use crate::NamedModel;
-use crate::core::Clustering;
-use crate::parts::{Parts, Seen, ids};
+use crate::core::{ClusterError, Clustering};
+use crate::parts::{Parts, Seen, ids, refused};
 use crate::sample_table::SampleTable;
 use crate::tables::{Joined, Table, join_new};
 use anyhow::{Context, bail, ensure};
 use std::collections::BTreeMap;
-use std::error::Error;
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -73,7 +72,7 @@ impl InputParts {
     ) -> impl Iterator<Item = anyhow::Result<Vec<u8>>> + 'a {
         let mut has_header = false;
         self.parts.iter().enumerate().map(move |(part, input)| {
-            let tables = self.tables(part).map_err(anyhow::Error::from_boxed)?;
+            let tables = self.tables(part)?;
             let (samples, is_last) = (ids(&tables)?, part + 1 == self.parts.len());
             if let Some(seen) = &mut seen {
                 seen.add(samples.iter().map(|(id, _)| *id));
@@ -130,7 +129,7 @@ impl Parts for InputParts {
         self.parts.len()
     }
 
-    fn tables(&self, part: usize) -> Result<Vec<Table>, Box<dyn Error + Send + Sync>> {
+    fn tables(&self, part: usize) -> Result<Vec<Table>, ClusterError> {
         let input = &self.parts[part];
         let read = || -> anyhow::Result<Vec<Table>> {
             for file in input.files() {
@@ -144,7 +143,7 @@ impl Parts for InputParts {
             }
             Ok(tables)
         };
-        read().map_err(Into::into)
+        read().map_err(refused)
     }
 }
 

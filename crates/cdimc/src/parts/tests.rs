@@ -12,7 +12,7 @@ impl Parts for InMemory {
         self.0.len()
     }
 
-    fn tables(&self, part: usize) -> Result<Vec<Table>, Box<dyn Error + Send + Sync>> {
+    fn tables(&self, part: usize) -> Result<Vec<Table>, ClusterError> {
         Ok(self.0[part].clone())
     }
 }

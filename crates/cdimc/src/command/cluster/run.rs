@@ -10,7 +10,6 @@ use crate::command::Interrupted;
 use crate::command::output::{OutputFolder, RUN_FILE, escape_formulas};
 use crate::core::{ClusterError, Step};
 use crate::data::Seed;
-use crate::parts::PartsError;
 use crate::tables::Joined;
 use anyhow::{Context, bail};
 use std::path::Path;
@@ -106,7 +105,7 @@ impl Run {
         let (input, step) = (&record.input, |step: &Step| terminal.step(step));
         let read = InParts::read(input, &configured, Seed::new(record.seed), &step);
         let read = read.map_err(|error| match error.downcast_ref() {
-            Some(PartsError::Fit(ClusterError::Interrupted { .. })) => {
+            Some(ClusterError::Interrupted { .. }) => {
                 Interrupted { folder: None, waits: false, signal: terminal.signal() }.into()
             }
             _ => error,
