@@ -172,14 +172,11 @@ impl Model {
         ids_and_seed: (Vec<String>, u64),
         call: Call<'_>,
     ) -> PyResult<(Vec<&'static str>, Vec<Vec<String>>)> {
-        let (tables, strict, named) = (tables(views)?, call.strict, Arc::clone(&self.0));
         let (ids, seed) = ids_and_seed;
-        let work = move |_: &dyn Observer| -> Result<_, String> {
-            let (joined, which) = named.join(tables, strict).map_err(|e| e.to_string())?;
-            let found = named.reasons(&joined, &which, &ids, Seed::new(seed));
-            found.map_err(|e| e.to_string())
-        };
-        let found = call.run(py, work)?.0.map_err(value_error)?;
+        let found = self.run(py, views, &call, move |named, tables, strict, _| {
+            let (joined, which) = named.join(tables, strict)?;
+            Ok(named.reasons(&joined, &which, &ids, Seed::new(seed))?)
+        })?;
         Ok((Reasons::HEADER.to_vec(), found.iter().flat_map(Reasons::rows).collect()))
     }
 

@@ -2,7 +2,7 @@
 
 use crate::job::{IntoR, Job};
 use crate::tables::{clusters, tables};
-use crate::value::{from_json, or_null, to_json};
+use crate::value::{from_json, or_null, text_columns, to_json};
 use crate::{answer, text};
 use cdimc::analysis::{Analysis, Number, Outcome};
 use cdimc::cluster_number::NumberRange;
@@ -78,11 +78,6 @@ fn fitted(joined: &Joined, outcome: Outcome, model: Option<Vec<u8>>) -> Robj {
     let table = SampleTable::of_fit(&outcome, joined);
     let found = outcome.clustering;
     let (header, rows) = markers.table(&joined.names, &joined.features);
-    let columns = header.iter().enumerate().map(|(j, &name)| {
-        let column: Vec<&str> = rows.iter().map(|row| row[j].as_str()).collect();
-        (name, Robj::from(column))
-    });
-    let columns: Vec<(&str, Robj)> = columns.collect();
     let curves =
         found.curves.iter().map(|curve| (curve.name.as_str(), Robj::from(curve.values.clone())));
     let entries = joined.data.mask().entries();
@@ -96,7 +91,7 @@ fn fitted(joined: &Joined, outcome: Outcome, model: Option<Vec<u8>>) -> Robj {
             entries[[i, v]]
         )),
         curves = List::from_pairs(curves),
-        markers = List::from_pairs(columns),
+        markers = text_columns(&header, &rows),
         n_clusters = outcome.n_clusters as i32,
         cluster_number = from_json(&number),
         facts = from_json(&facts),

@@ -2,7 +2,7 @@
 
 use crate::job::{IntoR, Job};
 use crate::tables::{clusters, filled, tables};
-use crate::value::{from_json, matrix};
+use crate::value::{from_json, matrix, text_columns};
 use crate::{answer, text};
 use cdimc::NamedModel;
 use cdimc::core::Observer;
@@ -70,25 +70,13 @@ fn model_explain(
     strict: bool,
     n_threads: i32,
 ) -> List {
-    let start = || {
-        let (named, tables) =
-            (NamedModel::from_bytes(bytes.as_slice()).map_err(text)?, tables(&views)?);
-        Job::start(n_threads, move |_| {
-            let (joined, which) = named.join(tables, strict).map_err(text)?;
-            let seed = Seed::new(seed as u64);
-            let found = named.reasons(&joined, &which, &ids, seed).map_err(text)?;
-            let rows: Vec<Vec<String>> = found.iter().flat_map(Reasons::rows).collect();
-            let into_r = move || {
-                let columns = Reasons::HEADER.iter().enumerate().map(|(j, &name)| {
-                    let column: Vec<&str> = rows.iter().map(|row| row[j].as_str()).collect();
-                    (name, Robj::from(column))
-                });
-                List::from_pairs(columns).into()
-            };
-            Ok(Box::new(into_r) as IntoR)
-        })
-    };
-    answer(start())
+    start(&bytes, &views, n_threads, move |named, tables, _| {
+        let (joined, which) = named.join(tables, strict).map_err(text)?;
+        let seed = Seed::new(seed as u64);
+        let found = named.reasons(&joined, &which, &ids, seed).map_err(text)?;
+        let rows: Vec<Vec<String>> = found.iter().flat_map(Reasons::rows).collect();
+        Ok(Box::new(move || text_columns(&Reasons::HEADER, &rows).into()) as IntoR)
+    })
 }
 
 /// Returns all views of samples with any subset of them, with missing values filled in.

@@ -89,6 +89,15 @@ pub(crate) fn matrix(values: &Array2<f64>) -> Robj {
     RMatrix::new_matrix(rows, columns, |i, j| values[[i, j]]).into()
 }
 
+/// Converts a table of text to a list of columns by name.
+pub(crate) fn text_columns(header: &[&str], rows: &[Vec<String>]) -> List {
+    let columns = header.iter().enumerate().map(|(j, &name)| {
+        let cells: Vec<&str> = rows.iter().map(|row| row[j].as_str()).collect();
+        (name, Robj::from(cells))
+    });
+    List::from_pairs(columns)
+}
+
 /// Converts labels or counts to R's integers.
 pub(crate) fn integers(values: &[usize]) -> Robj {
     Integers::from_values(values.iter().map(|&x| x as i32)).into()
