@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 /// Converts a result to an R value, on R's thread.
@@ -44,7 +44,15 @@ impl Job {
         let (send, events) = channel();
         let stopped = Arc::clone(&stop);
         let body = move || {
-            let run = || pool.install(|| work(&observer(&send, &stopped)));
+            let observe = |step: &Step| {
+                send.send(Event::Step(*step)).ok();
+                if stopped.load(Ordering::Relaxed) {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                }
+            };
+            let run = || pool.install(|| work(&observe));
             let panicked = |_| Err("the computation panicked".to_owned());
             let result = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(panicked);
             // After an interrupt there is no receiver.
@@ -84,21 +92,6 @@ impl Job {
 impl Drop for Job {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-    }
-}
-
-/// Sends steps, and breaks when the work must stop.
-fn observer<'a>(
-    send: &'a Sender<Event>,
-    stop: &'a AtomicBool,
-) -> impl Fn(&Step) -> ControlFlow<()> + Sync + 'a {
-    move |step| {
-        send.send(Event::Step(*step)).ok();
-        if stop.load(Ordering::Relaxed) {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
     }
 }
 
