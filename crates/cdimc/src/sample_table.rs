@@ -12,13 +12,11 @@ pub struct SampleTable {
     pub columns: Vec<Column>,
 }
 
-/// One result of every sample.
+/// One result of every sample; `docs/reference/results.md` has its meaning and range.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Column {
     /// Name in files and data frames.
     pub name: String,
-    /// Meaning and range, as in `docs/reference/results.md`.
-    pub description: &'static str,
     /// One value per sample; `None` if the method does not compute them.
     pub values: Option<Values>,
 }
@@ -55,27 +53,14 @@ impl SampleTable {
         let clusters = found.labels.iter().copied().map(Some).collect();
         let numbers = |values: &Option<Vec<f64>>| values.clone().map(Values::Numbers);
         let columns = [
-            (
-                "cluster",
-                "its cluster, counted from 0; none if the sample has no value",
-                Some(Values::Clusters(clusters)),
-            ),
-            ("confidence", "0 to 1, high is sure", numbers(&found.confidence)),
-            ("loss", "distance from the cluster, low is good", numbers(&found.losses)),
-            ("views", "in how many views the sample was observed", Some(Values::Counts(n_views))),
-            (
-                "unusual",
-                "1 if, in some view, it is farther from its cluster than 99.9 % of the training samples",
-                found.unusual.clone().map(Values::Flags),
-            ),
-            (
-                "set",
-                "the likely clusters if all views were measured, such as `1 or 3`",
-                found.sets.clone().map(Values::Sets),
-            ),
+            ("cluster", Some(Values::Clusters(clusters))),
+            ("confidence", numbers(&found.confidence)),
+            ("loss", numbers(&found.losses)),
+            ("views", Some(Values::Counts(n_views))),
+            ("unusual", found.unusual.clone().map(Values::Flags)),
+            ("set", found.sets.clone().map(Values::Sets)),
         ];
-        let column = |(name, description, values)| Column::new(name, description, values);
-        Self { columns: columns.map(column).into() }
+        Self { columns: columns.map(|(name, values)| Column::new(name, values)).into() }
     }
 
     /// Returns the columns of a fit: also stability, and the clusters by single views, if they were computed.
@@ -83,18 +68,13 @@ impl SampleTable {
         let mut table = Self::new(&outcome.clustering, samples);
         if let Some(stability) = &outcome.stability {
             let shares = stability.samples.iter().map(|share| share.unwrap_or(f64::NAN)).collect();
-            table.columns.push(Column::new(
-                "stability",
-                "0 to 1, high is stable: share of the other samples of its cluster that the sample stays with in subsamples",
-                Some(Values::Numbers(shares)),
-            ));
+            table.columns.push(Column::new("stability", Some(Values::Numbers(shares))));
         }
         let fitted = outcome.model.as_ref().and_then(NamedModel::fitted_mixture);
         if let Some(fitted) = fitted.filter(|_| samples.names.len() > 1) {
             let by_view = samples.names.iter().zip(fitted.labels_by_view());
             table.columns.extend(by_view.map(|(view, clusters)| {
-                let values = Some(Values::Clusters(clusters));
-                Column::new(&format!("cluster_by_{view}"), "the cluster by this view alone", values)
+                Column::new(&format!("cluster_by_{view}"), Some(Values::Clusters(clusters)))
             }));
         }
         table
@@ -107,8 +87,8 @@ pub fn set_text<T: ToString>(clusters: impl Iterator<Item = T>) -> String {
 }
 
 impl Column {
-    fn new(name: &str, description: &'static str, values: Option<Values>) -> Self {
-        Self { name: name.to_owned(), description, values }
+    fn new(name: &str, values: Option<Values>) -> Self {
+        Self { name: name.to_owned(), values }
     }
 }
 
