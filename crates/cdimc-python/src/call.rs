@@ -85,7 +85,8 @@ impl Call<'_> {
             .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
         loop {
             let event;
-            (event, events) = py.detach(move || wait(events, POLL_INTERVAL));
+            // The receiver belongs to one thread at a time.
+            (event, events) = py.detach(move || (events.recv_timeout(POLL_INTERVAL), events));
             let result = match event {
                 Ok(Event::Done(value, n_steps)) => {
                     log::deliver(py)?;
@@ -117,13 +118,6 @@ pub(crate) fn advice(message: &str) -> String {
 /// Converts an error of the library to a `ValueError`.
 pub(crate) fn value_error(error: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(advice(&error.to_string()))
-}
-
-type Received<T> = Result<Event<T>, RecvTimeoutError>;
-
-/// Waits for an event; passes the receiver through, because it belongs to one thread at a time.
-fn wait<T>(events: Receiver<Event<T>>, timeout: Duration) -> (Received<T>, Receiver<Event<T>>) {
-    (events.recv_timeout(timeout), events)
 }
 
 /// Waits for stopped work.

@@ -83,5 +83,6 @@ fn arrays(py: Python<'_>, data: &Dataset) -> Arrays {
 }
 
 fn classes(py: Python<'_>, data: &Dataset) -> Classes {
-    data.labels().map(|labels| crate::tables::labels(py, labels.to_vec()))
+    let numbers = |labels: &[usize]| labels.iter().map(|&label| label as i64).collect::<Vec<_>>();
+    data.labels().map(|labels| numbers(labels).into_pyarray(py).unbind())
 }

@@ -3,13 +3,12 @@
 use crate::call::{Call, Fault, advice, value_error};
 use crate::model::{Model, Prediction};
 use crate::tables::{View, tables};
-use cdimc::analysis::{Analysis, Number, Outcome};
+use cdimc::analysis::{Analysis, Number};
 use cdimc::cluster_number::NumberRange;
 use cdimc::core::Observer;
 use cdimc::data::Seed;
 use cdimc::markers::LISTED;
 use cdimc::sample_table::SampleTable;
-use cdimc::tables::Joined;
 use cdimc::{Configured, training_set};
 use pyo3::prelude::*;
 use serde_json::{Value, to_value};
@@ -81,13 +80,25 @@ impl Method {
             Ok((joined, outcome, table, markers))
         };
         let (found, n_steps) = call.run(py, work)?;
-        let (joined, outcome, table, markers) = found.map_err(value_error)?;
-        Fit::new(py, (joined, outcome), table, markers, n_steps)
+        let (mut joined, mut outcome, table, markers) = found.map_err(value_error)?;
+        let chosen = to_value(outcome.cluster_number).unwrap_or(Value::Null);
+        let curves = std::mem::take(&mut outcome.clustering.curves);
+        let warnings = outcome.warnings.iter().map(|warning| advice(&warning.line()));
+        let model = outcome.model.map(|model| Py::new(py, Model::new(model.without_samples())));
+        let fit = Fit {
+            features: std::mem::take(&mut joined.features),
+            curves: curves.into_iter().map(|curve| (curve.name, curve.values)).collect(),
+            markers,
+            n_clusters: outcome.n_clusters,
+            n_steps,
+            cluster_number: chosen.to_string(),
+            cluster_warnings: warnings.collect(),
+            model: model.transpose()?,
+        };
+        let prediction = Prediction::new(py, joined, outcome.clustering, table)?;
+        Py::new(py, PyClassInitializer::from(prediction).add_subclass(fit))
     }
 }
-
-/// Header and rows of the command's `markers.csv`.
-type MarkersTable = (Vec<&'static str>, Vec<Vec<String>>);
 
 /// Result of a fit: the clusters of its samples, and what else it found.
 #[pyclass(frozen, get_all, extends = Prediction, module = "cdimc._cdimc")]
@@ -95,42 +106,10 @@ pub(crate) struct Fit {
     features: Vec<Vec<String>>,
     curves: Vec<(String, Vec<f64>)>,
     /// Header and rows of the command's `markers.csv`.
-    markers: MarkersTable,
+    markers: (Vec<&'static str>, Vec<Vec<String>>),
     n_clusters: usize,
     n_steps: usize,
     cluster_number: String,
     cluster_warnings: Vec<String>,
     model: Option<Py<Model>>,
-}
-
-impl Fit {
-    fn new(
-        py: Python<'_>,
-        (mut joined, mut outcome): (Joined, Outcome),
-        table: SampleTable,
-        markers: MarkersTable,
-        n_steps: usize,
-    ) -> PyResult<Py<Self>> {
-        let chosen = to_value(outcome.cluster_number).unwrap_or(Value::Null);
-        let curves = std::mem::take(&mut outcome.clustering.curves);
-        let fit = Self {
-            features: std::mem::take(&mut joined.features),
-            curves: curves.into_iter().map(|curve| (curve.name, curve.values)).collect(),
-            markers,
-            n_clusters: outcome.n_clusters,
-            n_steps,
-            cluster_number: chosen.to_string(),
-            cluster_warnings: outcome
-                .warnings
-                .iter()
-                .map(|warning| advice(&warning.line()))
-                .collect(),
-            model: outcome
-                .model
-                .map(|model| Py::new(py, Model::new(model.without_samples())))
-                .transpose()?,
-        };
-        let prediction = Prediction::new(py, joined, outcome.clustering, table)?;
-        Py::new(py, PyClassInitializer::from(prediction).add_subclass(fit))
-    }
 }

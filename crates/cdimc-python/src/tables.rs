@@ -5,7 +5,7 @@ use cdimc::data::{Matrix, Sparse};
 use cdimc::sample_table::{SampleTable, Values as ColumnValues, set_text};
 use cdimc::tables::{FilledColumn, Table};
 use ndarray::Array2;
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{IntoPyArray, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -114,11 +114,6 @@ pub(crate) fn columns(py: Python<'_>, table: SampleTable) -> PyResult<Py<PyDict>
 
 fn array<T: numpy::Element>(py: Python<'_>, values: Vec<T>) -> Bound<'_, PyAny> {
     values.into_pyarray(py).into_any()
-}
-
-/// Converts labels to NumPy's integers.
-pub(crate) fn labels(py: Python<'_>, labels: Vec<usize>) -> Py<PyArray1<i64>> {
-    labels.into_iter().map(|label| label as i64).collect::<Vec<_>>().into_pyarray(py).unbind()
 }
 
 /// Returns view, column and number of cells of every column with single missing cells.
