@@ -90,7 +90,7 @@ impl Run {
         record.escape_formulas = escape_formulas(record.escape_formulas);
         let run = Self { started, ..Self::open(record, configured, output, terminal)? };
         terminal.lap("read");
-        terminal.message(&run.record.left(&run.record.resume));
+        terminal.message(&run.record.left());
         Ok(run)
     }
 
@@ -132,31 +132,32 @@ impl Run {
             (Some(n_clusters), None) => Number::Known(n_clusters),
             (None, None) => bail!("-k N or --k-range FROM..TO is needed"),
         };
-        let resume = std::mem::take(&mut self.record.resume);
         let seed = Seed::new(self.record.seed);
         let mut analysis = Analysis::new(&self.configured, &self.joined, number, seed);
         analysis.compares = true;
         analysis.tests_markers = true;
         analysis.n_subsamples = self.record.n_subsamples;
         terminal.expect(analysis.stages());
-        let host = TerminalHost::new(terminal, (&self.record, &self.output), every, resume);
+        let record = std::mem::take(&mut self.record);
+        let host = TerminalHost::new(terminal, &self.output, every, record);
         let found = analysis.run(&host).and_then(|outcome| match &self.parts {
             Some(parts) => parts.fit(outcome, &self.joined, &host),
             None => Ok(outcome),
         });
-        let resume = host.into_resume();
+        self.record = host.into_record();
         for (stage, seconds) in terminal.take_seconds().pairs() {
             self.record.seconds.add(stage, seconds);
         }
         self.record.seconds.add(TOTAL, self.started.elapsed().as_secs_f64());
         match found {
             Ok(outcome) => {
-                self.record.resume.trials = resume.trials;
+                // A result needs neither the checkpoint nor the parts.
+                self.record.resume.trials = std::mem::take(&mut self.record.resume).trials;
                 self.write(&outcome, terminal)
             }
             Err(ClusterError::Interrupted { .. }) => {
-                save(&self.output, &self.record, &resume)?;
-                terminal.message(&self.record.left(&resume));
+                save(&self.output, &mut self.record)?;
+                terminal.message(&self.record.left());
                 let (folder, signal) = (Some(self.output.shown().to_owned()), terminal.signal());
                 let waits = !self.output.place()?;
                 Err(Interrupted { folder, waits, signal }.into())

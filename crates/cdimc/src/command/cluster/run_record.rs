@@ -154,10 +154,9 @@ impl RunRecord {
     }
 
     /// Returns the progress of the run in one line, and the point at which `--resume` begins.
-    pub(crate) fn left(&self, resume: &ResumeState) -> String {
-        let (done, method) = (resume.trials.len(), &self.method);
-        let chosen = resume.cluster_number.as_ref().map(|number| number.chosen);
-        match (&resume.checkpoint, self.n_clusters.or(chosen), self.k_range) {
+    pub(crate) fn left(&self) -> String {
+        let (done, method) = (self.resume.trials.len(), &self.method);
+        match (&self.resume.checkpoint, self.n_clusters, self.k_range) {
             (Some(_), Some(n_clusters), _) => {
                 format!("there is a checkpoint of {method} with {n_clusters} clusters")
             }
@@ -201,10 +200,7 @@ mod tests {
     fn one_cluster_does_not_count_as_a_tried_number() {
         let k_range = Some(NumberRange { from: 1, to: 5, seeds: None });
         let record = RunRecord { k_range, ..RunRecord::default() };
-        assert_eq!(
-            record.left(&ResumeState::default()),
-            "0 of 4 numbers of clusters are tried; the others are left"
-        );
+        assert_eq!(record.left(), "0 of 4 numbers of clusters are tried; the others are left");
     }
 
     #[test]

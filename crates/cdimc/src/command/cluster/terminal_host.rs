@@ -1,6 +1,6 @@
 //! The terminal around a run: it shows progress, takes times, receives signals, and stores what `--resume` needs.
 
-use super::run_record::{ResumeState, RunRecord, Seconds};
+use super::run_record::{RunRecord, Seconds};
 use crate::command::output::OutputFolder;
 use crate::core::{Observer, Step};
 use crate::note;
@@ -203,27 +203,26 @@ impl Progress {
 /// The terminal as the observer of an analysis: it stores what `--resume` needs every now and then.
 pub(super) struct TerminalHost<'a> {
     terminal: &'a Terminal,
-    record: &'a RunRecord,
     output: &'a OutputFolder,
     every: Duration,
-    resume: Mutex<ResumeState>,
+    record: Mutex<RunRecord>,
     last_saved: Mutex<Instant>,
 }
 
 impl<'a> TerminalHost<'a> {
     pub(super) fn new(
         terminal: &'a Terminal,
-        (record, output): (&'a RunRecord, &'a OutputFolder),
+        output: &'a OutputFolder,
         every: Duration,
-        resume: ResumeState,
+        record: RunRecord,
     ) -> Self {
-        let (resume, last_saved) = (Mutex::new(resume), Mutex::new(Instant::now()));
-        Self { terminal, record, output, every, resume, last_saved }
+        let (record, last_saved) = (Mutex::new(record), Mutex::new(Instant::now()));
+        Self { terminal, output, every, record, last_saved }
     }
 
-    /// Returns everything that was stored.
-    pub(super) fn into_resume(self) -> ResumeState {
-        self.resume.into_inner().unwrap_or_else(PoisonError::into_inner)
+    /// Returns the record with everything that was stored.
+    pub(super) fn into_record(self) -> RunRecord {
+        self.record.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -249,10 +248,10 @@ impl Observer for TerminalHost<'_> {
     }
 
     fn store(&self, name: &str, bytes: Vec<u8>) {
-        let mut resume = lock(&self.resume);
-        resume.put(name, bytes);
+        let mut record = lock(&self.record);
+        record.resume.put(name, bytes);
         if self.is_due() {
-            if let Err(error) = save(self.output, self.record, &resume) {
+            if let Err(error) = save(self.output, &mut record) {
                 tracing::warn!("the run cannot be resumed from here: {error:#}");
             }
             *lock(&self.last_saved) = Instant::now();
@@ -260,7 +259,7 @@ impl Observer for TerminalHost<'_> {
     }
 
     fn stored(&self, name: &str) -> Option<Vec<u8>> {
-        lock(&self.resume).get(name)
+        lock(&self.record).resume.get(name)
     }
 }
 
@@ -270,16 +269,11 @@ fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Writes what `--resume` needs.
-pub(super) fn save(
-    output: &OutputFolder,
-    record: &RunRecord,
-    resume: &ResumeState,
-) -> anyhow::Result<()> {
-    let mut record = record.clone();
-    record.resume.clone_from(resume);
-    record.n_clusters =
-        record.n_clusters.or(resume.cluster_number.as_ref().map(|number| number.chosen));
-    output.keep(&record, resume.checkpoint.as_deref().map(|bytes| (CHECKPOINT_FILE, bytes)))
+pub(super) fn save(output: &OutputFolder, record: &mut RunRecord) -> anyhow::Result<()> {
+    let chosen = record.resume.cluster_number.as_ref().map(|number| number.chosen);
+    record.n_clusters = record.n_clusters.or(chosen);
+    let checkpoint = record.resume.checkpoint.as_deref();
+    output.keep(&*record, checkpoint.map(|bytes| (CHECKPOINT_FILE, bytes)))
 }
 
 /// Signals that request the end of a job.
