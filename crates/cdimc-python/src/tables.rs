@@ -71,19 +71,7 @@ fn table(view: View<'_>) -> PyResult<Table> {
             values.into()
         }
     };
-    let numbered = || (0..values.ncols()).map(|j| j.to_string()).collect();
-    let table = Table {
-        // Name of the table in errors.
-        path: view.name.as_str().into(),
-        name: view.name,
-        ids: view.ids,
-        labels: None,
-        features: view.features.unwrap_or_else(numbered),
-        left_out: Vec::new(),
-        values,
-    };
-    table.check().map_err(value_error)?;
-    Ok(table)
+    Table::from_memory(&view.name, view.ids, view.features, values).map_err(value_error)
 }
 
 /// Returns the columns that the method computes as arrays by name. The type of an array determines what a sample without a

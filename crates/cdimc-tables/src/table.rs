@@ -42,12 +42,26 @@ impl Table {
         }
     }
 
-    /// Checks the rules of every table: the name is not a path, there are rows and columns, values are finite or NaN,
-    /// ids and columns are unique.
+    /// Returns a table from memory; columns without names are numbered. Its name stands for the file in errors.
     ///
     /// # Errors
-    /// If the table breaks a rule; the message begins with the path.
-    pub fn check(&self) -> Result<(), TableError> {
+    /// If the name is a path, there is no row or no column, a value is infinite, or ids or columns repeat.
+    pub fn from_memory(
+        name: &str,
+        ids: Option<Vec<String>>,
+        features: Option<Vec<String>>,
+        values: impl Into<Matrix>,
+    ) -> Result<Self, TableError> {
+        let values = values.into();
+        let numbered = || (0..values.ncols()).map(|j| j.to_string()).collect();
+        let features = features.unwrap_or_else(numbered);
+        let table = Self { path: name.into(), ids, features, ..Self::new(name, values) };
+        table.check().map(|()| table)
+    }
+
+    /// Checks the rules of every table: the name is not a path, there are rows and columns, values are finite or NaN,
+    /// ids and columns are unique. The message of an error begins with the path.
+    pub(crate) fn check(&self) -> Result<(), TableError> {
         check_view_name(&self.name)
             .and_then(|()| check_cells(self))
             .and_then(|()| {

@@ -22,19 +22,9 @@ fn table(view: &Robj) -> std::result::Result<Table, String> {
     let values: RMatrix<f64> = part("values")?.try_into().map_err(text)?;
     let shape = (values.nrows(), values.ncols());
     let columns = Array2::from_shape_vec(shape.f(), values.data().to_vec()).map_err(text)?;
-    let numbered = || (0..shape.1).map(|j| j.to_string()).collect();
-    let table = Table {
-        // Name of the table in errors.
-        path: name.as_str().into(),
-        name,
-        ids: part("samples")?.as_string_vector(),
-        labels: None,
-        features: part("features")?.as_string_vector().unwrap_or_else(numbered),
-        left_out: Vec::new(),
-        values: columns.into(),
-    };
-    table.check().map_err(text)?;
-    Ok(table)
+    let (ids, features) =
+        (part("samples")?.as_string_vector(), part("features")?.as_string_vector());
+    Table::from_memory(&name, ids, features, columns).map_err(text)
 }
 
 /// Returns the clusters of samples: `columns` by name, those that the method computes, and what a sample without a value in
