@@ -10,8 +10,9 @@ use std::fmt::Write;
 const PARTS: &str =
     "--view rna=rna-*.csv --view protein=protein-*.csv --view image=image-*.csv --id id";
 
-/// Cuts the tables into three parts by sample; the last part has no image.
-fn cut(desk: &Desk) {
+/// Returns a desk with tables cut into three parts by sample; the last part has no image.
+fn cut() -> Desk {
+    let desk = Desk::new();
     for name in ["rna", "protein", "image"] {
         let text = desk.text(&format!("{name}.csv"));
         let (header, rows) = text.split_once('\n').unwrap();
@@ -24,12 +25,12 @@ fn cut(desk: &Desk) {
         }
     }
     desk.put("few.toml", "search-samples = 100\n");
+    desk
 }
 
 #[test]
 fn samples_in_parts_get_the_clusters_of_one_model() {
-    let desk = Desk::new();
-    cut(&desk);
+    let desk = cut();
     // A column is left out of a view that a part lacks.
     let parts = format!("{PARTS} --drop image1");
     desk.succeeds(&format!("cluster {parts} -k 4 --config few.toml -q -o out"));
@@ -49,8 +50,7 @@ fn samples_in_parts_get_the_clusters_of_one_model() {
 
 #[test]
 fn the_report_counts_the_samples_of_clinical_tests_over_parts() {
-    let desk = Desk::new();
-    cut(&desk);
+    let desk = cut();
     desk.add_gaps("rna-2.csv", "blank1");
     desk.put_rows("clinic.csv", "id,age", |i| 40 + i % 31);
     let options = "--config few.toml --clinical clinic.csv -q -o out";
@@ -86,8 +86,7 @@ fn samples_in_parts_whose_views_share_nothing_are_one_cluster() {
 
 #[test]
 fn a_view_without_samples_in_a_part_may_have_a_file_without_rows() {
-    let desk = Desk::new();
-    cut(&desk);
+    let desk = cut();
     let cluster = format!("cluster {PARTS} -k 4 --config few.toml -q -o");
     desk.succeeds(&format!("{cluster} absent"));
     let header = |view: &str| desk.header(&format!("{view}-0.csv"));
@@ -109,8 +108,7 @@ fn a_view_without_samples_in_a_part_may_have_a_file_without_rows() {
 
 #[test]
 fn samples_of_a_part_without_any_value_get_no_cluster() {
-    let desk = Desk::new();
-    cut(&desk);
+    let desk = cut();
     desk.put("rna-.csv", &desk.header("rna-0.csv"));
     ["blank1", "blank2"].iter().for_each(|id| desk.add_gaps("rna-.csv", id));
     desk.succeeds(&format!("cluster {PARTS} -k 4 --config few.toml -q -o out"));
@@ -127,8 +125,7 @@ fn samples_of_a_part_without_any_value_get_no_cluster() {
 
 #[test]
 fn options_may_name_a_view_or_samples_that_a_part_lacks() {
-    let desk = Desk::new();
-    cut(&desk);
+    let desk = cut();
     let cluster = format!("cluster {PARTS} -k 4 --config few.toml -q -o");
     desk.succeeds(&format!("{cluster} plain"));
     for file in ["image-0.csv", "image-1.csv"] {
@@ -147,8 +144,7 @@ fn options_may_name_a_view_or_samples_that_a_part_lacks() {
 
 #[test]
 fn a_warning_about_parts_is_in_the_record() {
-    let desk = Desk::new();
-    cut(&desk);
+    let desk = cut();
     for part in 0..3 {
         let file = format!("rna-{part}.csv");
         desk.edit(&file, &file, |row, cells| {
@@ -166,8 +162,7 @@ fn a_warning_about_parts_is_in_the_record() {
 
 #[test]
 fn a_warning_about_many_files_is_shown_once_and_hides_no_other() {
-    let desk = Desk::new();
-    cut(&desk);
+    let desk = cut();
     for part in 0..3 {
         let file = format!("rna-{part}.csv");
         desk.edit(&file, &file, |row, cells| {
@@ -207,8 +202,7 @@ fn a_signal_while_parts_are_read_ends_the_run_with_its_code() {
 
 #[test]
 fn a_new_sample_in_two_parts_gets_no_two_clusters() {
-    let desk = Desk::new();
-    cut(&desk);
+    let desk = cut();
     desk.succeeds(&format!("cluster {PARTS} -k 4 --config few.toml -q -o made"));
     desk.put("rna-3.csv", &desk.text("rna-0.csv"));
     desk.fails(&format!("predict --model made/model.safetensors {PARTS} -q -o parts.csv"))
@@ -218,8 +212,7 @@ fn a_new_sample_in_two_parts_gets_no_two_clusters() {
 
 #[test]
 fn bad_parts_are_refused() {
-    let desk = Desk::new();
-    cut(&desk);
+    let desk = cut();
     let [first, second] = [0, 1].map(|part| desk.text(&format!("rna-{part}.csv")));
     for (file, text) in [
         ("odd-0.csv", &first),
