@@ -402,6 +402,7 @@ mod tests {
             // Changed white space in the header has no effect.
             if let Ok(read) = Archive::from_bytes("test file", &flipped) {
                 assert_eq!(read.digest(), original.digest(), "bit {bit}");
+                assert_eq!(read.notes, original.notes, "bit {bit}");
             }
         }
     }
