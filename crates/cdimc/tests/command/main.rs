@@ -259,18 +259,6 @@ fn stability_is_computed_if_requested_or_quick() {
     assert_eq!(plain.replace(by_view, &format!(",stability{by_view}")), with);
 }
 
-#[cfg(unix)]
-#[test]
-fn a_full_disk_leaves_nothing_half_written() {
-    let desk = Desk::new();
-    // A limit on file sizes, with its signal ignored, makes writes fail as a full disk does.
-    let output = desk.shell("trap '' XFSZ; ulimit -f 4; exec \"$CDIMC\" NET -q -o out");
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{errors}");
-    assert!(errors.starts_with("error: out: cannot write"), "{errors}");
-    assert!(!desk.path("out").exists());
-}
-
 #[cfg(target_os = "linux")]
 #[test]
 fn an_output_that_cannot_be_written_is_an_error_and_one_that_is_closed_is_not() {
