@@ -213,15 +213,6 @@ fn a_new_sample_in_two_parts_gets_no_two_clusters() {
 #[test]
 fn bad_parts_are_refused() {
     let desk = cut();
-    let [first, second] = [0, 1].map(|part| desk.text(&format!("rna-{part}.csv")));
-    for (file, text) in [
-        ("odd-0.csv", &first),
-        ("odd-1.csv", &second.replace("rna3", "rna03")),
-        ("twice-0.csv", &first),
-        ("twice-1.csv", &first),
-    ] {
-        desk.put(file, text);
-    }
     for (views, reason) in [
         ("--view rna-*.csv", "rna-*.csv: name the view: NAME=rna-*.csv"),
         ("--view rna=dna-*.csv", "dna-*.csv: no such file"),
@@ -232,14 +223,6 @@ fn bad_parts_are_refused() {
         ("--view rna=rna-*.csv --drop nonesuch", "no view has a column `nonesuch` (--drop)"),
         ("--view rna=rna-*.csv --label nonesuch", "no view has a column `nonesuch` (--label)"),
         ("--view rna=rna-*.csv --method concat", "concat: reads all samples at once"),
-        (
-            "--view rna=odd-*.csv",
-            "column `rna3` is in odd-0.csv and not in odd-1.csv: all parts of a view must have",
-        ),
-        (
-            "--view rna=twice-*.csv",
-            "is in twice-0.csv and again in twice-1.csv: a sample must be in one part",
-        ),
     ] {
         desk.fails(&format!("cluster {views} --id id -k 4 -q -o out")).has(reason);
     }

@@ -46,11 +46,6 @@ fn patterns_and_dropped_samples_are_checked_over_all_parts() {
     desk.fails(&format!("{cluster} --id-pattern ^z(.*)")).has("matches no id of any view");
     desk.succeeds(&format!("{cluster} --id-pattern ^s-(.*)"));
     assert_eq!(desk.labels("out/labels.csv").len(), 24);
-    let desk = Desk::new();
-    desk.put("r-0.csv", &text.replace("\ns", "\ns-"));
-    desk.put("r-1.csv", &format!("{}s-3,,\n", text.replace("\ns", "\nx")));
-    desk.fails("cluster --view r=r-*.csv --id id -k 2 -q -o again")
-        .has("id `s-3` is in r-0.csv and again in r-1.csv");
 }
 
 #[test]
