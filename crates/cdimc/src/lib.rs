@@ -8,25 +8,11 @@ pub use cdimc_core::{Configured, MethodError};
 pub use {ndarray, serde_json};
 
 #[doc(inline)]
-pub use cdimc_baselines as baselines;
-#[doc(inline)]
-pub use cdimc_cluster as cluster;
-#[doc(inline)]
-pub use cdimc_core as core;
-#[doc(inline)]
-pub use cdimc_data as data;
-#[doc(inline)]
-pub use cdimc_graph as graph;
-#[doc(inline)]
-pub use cdimc_metrics as metrics;
-#[doc(inline)]
-pub use cdimc_mixture as mixture;
-#[doc(inline)]
-pub use cdimc_nn as nn;
-#[doc(inline)]
-pub use cdimc_statistics as statistics;
-#[doc(inline)]
-pub use cdimc_tables as tables;
+pub use {
+    cdimc_baselines as baselines, cdimc_cluster as cluster, cdimc_core as core, cdimc_data as data,
+    cdimc_graph as graph, cdimc_metrics as metrics, cdimc_mixture as mixture, cdimc_nn as nn,
+    cdimc_statistics as statistics, cdimc_tables as tables,
+};
 
 pub mod advice;
 pub mod analysis;
