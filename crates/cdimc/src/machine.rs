@@ -74,15 +74,12 @@ fn available_bytes() -> Option<f64> {
     let space = read("/proc/self/limits").and_then(|text| field(&text, "Max address space", 1.0));
     let group = read("/sys/fs/cgroup/memory.max").and_then(|most| {
         let used = read("/sys/fs/cgroup/memory.current").and_then(|used| number(&used));
-        let held = read("/sys/fs/cgroup/memory.stat").map_or(0.0, |stat| given_back(&stat));
+        let stat = read("/sys/fs/cgroup/memory.stat");
+        // Cached files are released when memory is needed.
+        let held = stat.and_then(|stat| field(&stat, "inactive_file ", 1.0)).unwrap_or(0.0);
         Some(number(&most)? - (used.unwrap_or(0.0) - held).max(0.0))
     });
     [free, space, group].into_iter().flatten().reduce(f64::min)
-}
-
-/// Returns the bytes of cached files in a control group, which are released when memory is needed.
-fn given_back(stat: &str) -> f64 {
-    field(stat, "inactive_file ", 1.0).unwrap_or(0.0)
 }
 
 /// Returns the number after `name`, multiplied by `unit`.
@@ -100,12 +97,8 @@ mod tests {
         let text = "MemTotal:  100 kB\nMemAvailable:    42 kB\n";
         assert_eq!(field(text, "MemAvailable:", 1024.0), Some(43008.0));
         assert_eq!(field(text, "MemFree:", 1024.0), None);
-    }
-
-    #[test]
-    fn unused_file_pages_do_not_count_against_a_group() {
         let stat = "anon 100\nfile 900\ninactive_anon 5\ninactive_file 700\nactive_file 200\n";
-        assert_eq!([given_back(stat), given_back("anon 100\n")], [700.0, 0.0]);
+        assert_eq!(field(stat, "inactive_file ", 1.0), Some(700.0));
     }
 
     #[cfg(target_os = "linux")]
