@@ -9,7 +9,6 @@ use crate::tables::{line_of_names, names_in};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::fmt;
 use std::str::FromStr;
 
 /// The survival columns of a clinical table: `TIME,EVENT`.
@@ -47,13 +46,7 @@ impl TryFrom<String> for SurvivalColumns {
 
 impl From<SurvivalColumns> for String {
     fn from(columns: SurvivalColumns) -> Self {
-        columns.to_string()
-    }
-}
-
-impl fmt::Display for SurvivalColumns {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&line_of_names(&[&self.time, &self.event]))
+        line_of_names(&[&columns.time, &columns.event])
     }
 }
 
