@@ -70,9 +70,15 @@ impl Table {
             .and_then(|()| check_features_once(self, "features"))
             .map_err(|problem| TableError::new(&self.path, problem))
     }
-}
 
-impl Table {
+    /// Leaves out the other rows.
+    pub fn select_rows(&mut self, rows: &[usize]) {
+        let selected = |names: &Vec<String>| rows.iter().map(|&row| names[row].clone()).collect();
+        self.ids = self.ids.as_ref().map(selected);
+        self.labels = self.labels.as_ref().map(selected);
+        self.values = self.values.select_rows(rows);
+    }
+
     /// Leaves out the other columns.
     pub(crate) fn select_columns(&mut self, columns: &[usize]) {
         self.values = self.values.select_columns(columns);

@@ -102,12 +102,13 @@ impl PartIndex {
             let tables = parts.tables(part)?;
             let ids = observed_ids(&tables)?;
             check_count(&first_file(&tables), ids.len(), n)?;
-            let chosen: HashSet<&str> = drawn[of_part].iter().map(|&i| ids[i - first]).collect();
-            for table in &tables {
+            let rows = rows_of(&tables, &drawn[of_part].iter().map(|&i| ids[i - first]).collect());
+            for (mut table, rows) in tables.into_iter().zip(rows) {
                 let view = self.views.iter().position(|(name, _)| *name == table.name);
-                if let (Some(view), Some(mut rows)) = (view, rows_of(table, &chosen)) {
-                    order_columns(&mut rows, &self.views[view].1).map_err(refused)?;
-                    found[view].push(rows);
+                if let Some(view) = view.filter(|_| !rows.is_empty()) {
+                    table.select_rows(&rows);
+                    order_columns(&mut table, &self.views[view].1).map_err(refused)?;
+                    found[view].push(table);
                 }
             }
             first += n;
@@ -255,20 +256,11 @@ pub(crate) fn ids(tables: &[Table]) -> Result<Vec<(&str, bool)>, ClusterError> {
     Ok(found)
 }
 
-/// Returns the rows of these samples, if there are any.
-fn rows_of(table: &Table, chosen: &HashSet<&str>) -> Option<Table> {
-    let ids = table.ids.as_ref()?;
-    let rows: Vec<usize> = (0..ids.len()).filter(|&i| chosen.contains(ids[i].as_str())).collect();
-    let pick = |words: &Vec<String>| rows.iter().map(|&i| words[i].clone()).collect();
-    (!rows.is_empty()).then(|| Table {
-        name: table.name.clone(),
-        path: table.path.clone(),
-        ids: Some(pick(ids)),
-        labels: table.labels.as_ref().map(pick),
-        features: table.features.clone(),
-        left_out: table.left_out.clone(),
-        values: table.values.select_rows(&rows),
-    })
+/// Returns the rows of these samples in each table.
+fn rows_of(tables: &[Table], samples: &HashSet<&str>) -> Vec<Vec<usize>> {
+    let ids = tables.iter().map(|table| table.ids.as_deref().unwrap_or_default());
+    let is_in = |id: &String| samples.contains(id.as_str());
+    ids.map(|ids| (0..ids.len()).filter(|&row| is_in(&ids[row])).collect()).collect()
 }
 
 /// Returns one table from the tables of a view, if there are any.

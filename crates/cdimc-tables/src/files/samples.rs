@@ -127,10 +127,7 @@ impl SampleNames {
         };
         let kept: Vec<usize> = (0..ids.len()).filter(|&row| !self.drops(&ids[row])).collect();
         ensure!(!kept.is_empty(), else Problem::AllDropped);
-        table.values = table.values.select_rows(&kept);
-        let of_kept = |names: &Vec<String>| kept.iter().map(|&row| names[row].clone()).collect();
-        table.ids = table.ids.as_ref().map(of_kept);
-        table.labels = table.labels.as_ref().map(of_kept);
+        table.select_rows(&kept);
         Ok(())
     }
 
