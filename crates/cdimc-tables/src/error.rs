@@ -172,7 +172,8 @@ pub(crate) fn listed(names: impl IntoIterator<Item: AsRef<str>>) -> String {
     listed_up_to(8, names)
 }
 
-pub(crate) fn listed_up_to(n_shown: usize, names: impl IntoIterator<Item: AsRef<str>>) -> String {
+/// Returns the first `n_shown` names of a list for a one-line message, and the number of the others.
+pub fn listed_up_to(n_shown: usize, names: impl IntoIterator<Item: AsRef<str>>) -> String {
     let mut names = names.into_iter();
     let shown = names.by_ref().take(n_shown).map(|name| format!("`{}`", name.as_ref()));
     let shown: Vec<String> = shown.collect();

@@ -17,7 +17,7 @@ pub mod datasets;
 mod files;
 
 pub use checks::{text_among_numbers, usual_code};
-pub use error::TableError;
+pub use error::{TableError, listed_up_to};
 #[cfg(feature = "files")]
 pub use files::{
     Occurred, PartName, ReadOptions, Replicates, SampleNames, ViewSource, Words, decode_for_parent,

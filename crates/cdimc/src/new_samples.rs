@@ -1,7 +1,7 @@
 //! Tables of samples for a model: finds views by name, orders columns, and reports unusual values.
 
 use crate::numbers::short;
-use crate::tables::{JoinError, Joined, Table, join_new};
+use crate::tables::{JoinError, Joined, Table, join_new, listed_up_to};
 use crate::{NamedModel, training_set};
 use cdimc_data::Standardizer;
 use std::collections::{HashMap, HashSet};
@@ -126,30 +126,23 @@ pub(crate) fn order_columns(
     if !missing.is_empty() {
         let also = match unknown.as_slice() {
             [] => String::new(),
-            unknown => format!("; unknown to the model: {}", listed(unknown)),
+            unknown => format!("; unknown to the model: {}", listed_up_to(LISTED, unknown)),
         };
         return Err(JoinError::Tables(format!(
             "{file}: lacks {} of the {} columns of the model's view `{}`: {}{also}",
             missing.len(),
             features.len(),
             table.name,
-            listed(&missing)
+            listed_up_to(LISTED, &missing)
         )));
     }
-    let (n, names) = (unknown.len(), listed(&unknown));
+    let (n, names) = (unknown.len(), listed_up_to(LISTED, &unknown));
     let warning = (n > 0)
         .then(|| format!("{file}: columns unknown to the model are left out ({n}): {names}"));
     let order: Vec<usize> = features.iter().map(|feature| column_of[feature]).collect();
     table.values = table.values.select_columns(&order);
     table.features = features.to_vec();
     Ok(warning)
-}
-
-fn listed(names: &[&String]) -> String {
-    let shown: Vec<String> = names.iter().take(LISTED).map(|name| format!("`{name}`")).collect();
-    let more = names.len().saturating_sub(LISTED);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    shown.join(", ") + &more
 }
 
 /// Returns one line about values of view `given` that are far from all training values.
