@@ -49,7 +49,7 @@ impl ViewSource {
         let path = self.with_its_file().path;
         let is_array = path.extension().is_some_and(|e| e == "npy" || e == "npz");
         let ids = Some(path.with_extension("ids.txt")).filter(|ids| is_array && ids.is_file());
-        let names = tenx::files_beside(&path);
+        let names = tenx::files_beside(&path).into_iter().flat_map(|(_, names)| names);
         [Some(path), ids].into_iter().chain(names).flatten().collect()
     }
 

@@ -22,10 +22,13 @@ const WORDS_PER_LINE: usize = 12;
 /// Largest number of feature types: other programs write anything into the third column.
 const MAX_TYPES: usize = 32;
 
+/// Endings of the files beside `PREFIXmatrix.mtx` in which 10x Genomics names columns (cells) and rows.
+const ENDINGS_OF_TENX: [&[&str]; 2] = [&["barcodes.tsv"], &["features.tsv", "genes.tsv"]];
 /// Endings of the files beside `NAME.mtx` in which kb-python and alevin name rows (cells) and columns.
-const ROW_ENDINGS: [&str; 3] = [".barcodes.txt", ".barcodes.tsv", "_rows.txt"];
-const COLUMN_ENDINGS: [&str; 5] =
-    [".genes.txt", ".genes.tsv", ".features.txt", ".ec.txt", "_cols.txt"];
+const ENDINGS_OF_ROWS: [&[&str]; 2] = [
+    &[".barcodes.txt", ".barcodes.tsv", "_rows.txt"],
+    &[".genes.txt", ".genes.tsv", ".features.txt", ".ec.txt", "_cols.txt"],
+];
 
 /// Names of barcodes and features.
 #[derive(Debug, Default)]
@@ -42,39 +45,22 @@ pub(crate) struct Names {
 /// Returns the matrix file in a folder of 10x Genomics.
 pub(crate) fn matrix_in(folder: &Path) -> Option<PathBuf> {
     let matrix = plain_or_packed(folder, "", &["matrix.mtx"])?;
-    files_beside(&matrix).iter().any(Option::is_some).then_some(matrix)
+    files_beside(&matrix).is_some().then_some(matrix)
 }
 
-/// Returns the files of barcodes and features beside `PREFIXmatrix.mtx`, or else beside `NAME.mtx`.
-pub(crate) fn files_beside(matrix: &Path) -> [Option<PathBuf>; 2] {
-    let of_tenx = files_of_tenx(matrix);
-    if of_tenx.iter().any(Option::is_some) { of_tenx } else { files_of_rows(matrix) }
-}
-
-/// Returns the files of row and column names beside `NAME.mtx` or `NAME.KIND.mtx`.
-fn files_of_rows(matrix: &Path) -> [Option<PathBuf>; 2] {
+/// Returns the files that name barcodes and features beside `PREFIXmatrix.mtx`, or else beside `NAME.mtx` or
+/// `NAME.KIND.mtx`, and whether the barcodes are rows of the matrix. Returns `None` if there is no such file.
+pub(crate) fn files_beside(matrix: &Path) -> Option<(bool, [Option<PathBuf>; 2])> {
     let file_name = matrix.file_name().unwrap_or_default().to_string_lossy();
     let folder = matrix.parent().unwrap_or_else(|| Path::new(""));
-    let name = file_name.strip_suffix(".gz").unwrap_or(&file_name);
-    let Some(name) = name.strip_suffix(".mtx") else { return [None, None] };
-    let shorter = name.rsplit_once('.').map(|(shorter, _)| shorter);
-    let beside = |name: &str| {
-        [&ROW_ENDINGS[..], &COLUMN_ENDINGS].map(|endings| plain_or_packed(folder, name, endings))
-    };
-    let mut found = std::iter::once(name).chain(shorter).map(beside);
-    found.find(|files| files.iter().any(Option::is_some)).unwrap_or([None, None])
-}
-
-/// Returns the files that 10x Genomics writes beside a matrix.
-fn files_of_tenx(matrix: &Path) -> [Option<PathBuf>; 2] {
-    let file_name = matrix.file_name().map(|name| name.to_string_lossy());
-    let prefix = file_name.as_deref().and_then(|name| {
-        name.strip_suffix("matrix.mtx").or_else(|| name.strip_suffix("matrix.mtx.gz"))
-    });
-    let Some(prefix) = prefix else { return [None, None] };
-    let folder = matrix.parent().unwrap_or_else(|| Path::new(""));
-    [&["barcodes.tsv"][..], &["features.tsv", "genes.tsv"]]
-        .map(|names| plain_or_packed(folder, prefix, names))
+    let name = file_name.strip_suffix(".gz").unwrap_or(&file_name).strip_suffix(".mtx")?;
+    let of_tenx = name.strip_suffix("matrix").map(|prefix| (prefix, false));
+    let shorter = name.rsplit_once('.').map(|(shorter, _)| (shorter, true));
+    [of_tenx, Some((name, true)), shorter].into_iter().flatten().find_map(|(prefix, by_row)| {
+        let endings = if by_row { ENDINGS_OF_ROWS } else { ENDINGS_OF_TENX };
+        let files = endings.map(|endings| plain_or_packed(folder, prefix, endings));
+        files.iter().any(Option::is_some).then_some((by_row, files))
+    })
 }
 
 fn plain_or_packed(folder: &Path, prefix: &str, names: &[&str]) -> Option<PathBuf> {
@@ -92,14 +78,13 @@ pub(crate) fn names_beside(
     matrix: &Path,
     max_bytes: Option<u64>,
 ) -> Result<Option<Names>, Problem> {
-    let by_row = files_of_tenx(matrix).iter().all(Option::is_none);
-    let (barcodes, features) = match files_beside(matrix) {
+    let Some((by_row, files)) = files_beside(matrix) else { return Ok(None) };
+    let (barcodes, features) = match files {
         [Some(barcodes), Some(features)] => (barcodes, features),
-        [None, None] => return Ok(None),
         [rows, _] if by_row => {
             let (what, endings) = match rows {
-                None => ("rows", &ROW_ENDINGS[..]),
-                Some(_) => ("columns", &COLUMN_ENDINGS[..]),
+                None => ("rows", ENDINGS_OF_ROWS[0]),
+                Some(_) => ("columns", ENDINGS_OF_ROWS[1]),
             };
             let endings = endings.join(", ");
             return Err(flaw(format!("no file with names of its {what} is beside it ({endings})")));
