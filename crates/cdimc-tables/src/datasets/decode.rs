@@ -6,7 +6,7 @@ use crate::error::{DatasetError, Flaw};
 use crate::files::matlab::MatFile;
 use crate::files::{Budget, gzip, idx};
 use cdimc_data::{Dataset, Matrix, ViewMask};
-use ndarray::{Array2, ArrayView2, Axis, s};
+use ndarray::{Array2, Axis, s};
 use std::borrow::Cow;
 use std::path::PathBuf;
 
@@ -19,15 +19,11 @@ pub(crate) fn dataset(manifest: &Manifest, open: &Open<'_>) -> Result<Dataset, D
     let decoder = Decoder { manifest, open };
     let mut views: Vec<Array2<f64>> = Vec::with_capacity(manifest.views.len());
     for view in &manifest.views {
-        let earlier = |of: &str| {
-            let index = manifest.views.iter().position(|v| v.name == of).unwrap_or(usize::MAX);
-            views.get(index).map(Array2::view)
-        };
-        let matrix = decoder.matrix(&view.source, view.width, &earlier)?;
+        let matrix = decoder.matrix(&view.source, view.width, &views)?;
         decoder.expect(&view.name, &matrix, view.width)?;
         views.push(matrix);
     }
-    let labels = decoder.matrix(&manifest.labels, 1, &|_| None)?;
+    let labels = decoder.matrix(&manifest.labels, 1, &[])?;
     // Labels may be a row or a column.
     let labels = if labels.nrows() == 1 { labels.reversed_axes() } else { labels };
     decoder.expect("labels", &labels, 1)?;
@@ -98,15 +94,17 @@ struct Decoder<'a> {
 }
 
 impl Decoder<'_> {
-    /// Returns the matrix of `source` with the rows of the data set.
-    fn matrix<'v>(
+    /// Returns the matrix of `source` with the rows of the data set; `earlier` are its first views.
+    fn matrix(
         &self,
         source: &Source,
         width: usize,
-        earlier: &dyn Fn(&str) -> Option<ArrayView2<'v, f64>>,
+        earlier: &[Array2<f64>],
     ) -> Result<Array2<f64>, DatasetError> {
         let images = |of: &str| {
-            earlier(of).ok_or_else(|| self.flaw(&format!("no earlier view is named {of}")))
+            let mut named = self.manifest.views.iter().zip(earlier);
+            let found = named.find(|(view, _)| view.name == of).map(|(_, images)| images.view());
+            found.ok_or_else(|| self.flaw(&format!("no earlier view is named {of}")))
         };
         // Computed views have the right rows already, and IDX files select them themselves.
         let matrix = match source {
@@ -146,35 +144,26 @@ impl Decoder<'_> {
         }
     }
 
-    /// Returns the selected rows of consecutive files; only one file and the result are in memory.
+    /// Returns the selected rows of consecutive files; all other rows stay bytes.
     fn idx(&self, files: &[String], width: usize) -> Result<Array2<f64>, DatasetError> {
-        let n_samples = self.manifest.n_samples;
-        let selected = self.manifest.rows.as_ref().map(|rows| rows.index.clone());
-        let index = selected.unwrap_or_else(|| (0..n_samples).collect());
-        let mut matrix = Array2::zeros((n_samples, width));
-        let mut start = 0;
+        let mut samples = Array2::zeros((0, width));
         for name in files {
             let (path, bytes) = (self.open)(name)?;
             let file = idx::samples(&bytes).map_err(|reason| DatasetError::file(&path, &reason))?;
-            drop(bytes);
-            if file.ncols() != width {
+            if samples.append(Axis(0), file.view()).is_err() {
                 let reason = format!("{} values per sample: {width} are needed", file.ncols());
                 return Err(DatasetError::file(&path, &reason));
             }
-            let end = start + file.nrows();
-            for (mut to, &row) in matrix.outer_iter_mut().zip(&index) {
-                if (start..end).contains(&row) {
-                    to.assign(&file.row(row - start).mapv(f64::from));
-                }
-            }
-            start = end;
         }
-        let needed = index.iter().max().map_or(0, |most| most + 1);
-        if start < needed || (self.manifest.rows.is_none() && start > needed) {
+        let (n, rows) = (samples.nrows(), self.manifest.rows.as_ref().map(|rows| &rows.index));
+        let last = rows.map(|rows| rows.iter().max().map_or(0, |most| most + 1));
+        let needed = last.unwrap_or(self.manifest.n_samples);
+        if n < needed || (rows.is_none() && n > needed) {
             let files = files.join(", ");
-            return Err(self.flaw(&format!("{files} hold {start} samples: {needed} are needed")));
+            return Err(self.flaw(&format!("{files} hold {n} samples: {needed} are needed")));
         }
-        Ok(matrix)
+        let selected = rows.map(|rows| samples.select(Axis(0), rows));
+        Ok(selected.unwrap_or(samples).mapv(f64::from))
     }
 
     fn expect(&self, what: &str, matrix: &Array2<f64>, width: usize) -> Result<(), DatasetError> {
