@@ -22,7 +22,6 @@ impl From<Error> for Problem {
 #[derive(Debug)]
 pub(crate) struct Hdf5File {
     file: File,
-    n_bytes: usize,
     budget: Budget,
     /// Positions of the nodes of chunk indices, computed once.
     nodes: OnceLock<Vec<usize>>,
@@ -37,7 +36,7 @@ impl Hdf5File {
         // Old versions count from the base address, new ones from the beginning.
         ensure!(whole <= n_bytes as u64, "cut off: {n_bytes} bytes of {whole}");
         hdf5_headers::check(file.as_bytes(), superblock)?;
-        Ok(Self { file, n_bytes, budget, nodes: OnceLock::new() })
+        Ok(Self { file, budget, nodes: OnceLock::new() })
     }
 
     pub(crate) fn root(&self) -> Group {
@@ -54,24 +53,6 @@ impl Hdf5File {
         }
         names.sort();
         Ok(names)
-    }
-
-    /// Returns the dataset of this name in a group, or `None` if there is none.
-    pub(crate) fn dataset(group: &Group, name: &str) -> Result<Option<Dataset>, Flaw> {
-        match group.dataset(name) {
-            Ok(dataset) => Ok(Some(dataset)),
-            Err(Error::NotADataset(_) | Error::Format(FormatError::PathNotFound(_))) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// Returns the group of this name in another, or `None` if there is none.
-    pub(crate) fn group(group: &Group, name: &str) -> Result<Option<Group>, Flaw> {
-        match group.group(name) {
-            Ok(group) => Ok(Some(group)),
-            Err(Error::NotAGroup(_) | Error::Format(FormatError::PathNotFound(_))) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
     }
 
     pub(crate) fn shape(dataset: &Dataset) -> Result<Vec<usize>, Flaw> {
@@ -141,7 +122,7 @@ impl Hdf5File {
         (starts, places): (Vec<usize>, &str),
     ) -> Result<Sparse, Flaw> {
         // Without entries MATLAB writes neither places nor values.
-        let is_empty = places == "ir" && Self::dataset(group, "data")?.is_none();
+        let is_empty = places == "ir" && if_there(group.dataset("data"))?.is_none();
         let (places, entries) = if is_empty {
             (Vec::new(), Vec::new())
         } else {
@@ -219,7 +200,7 @@ impl Hdf5File {
 
     /// Reads the strings in the dataset of this name in a group, or returns `None` if there is none.
     pub(crate) fn words_in(&self, group: &Group, name: &str) -> Result<Option<Vec<String>>, Flaw> {
-        Self::dataset(group, name)?.map(|dataset| self.words(&dataset)).transpose()
+        if_there(group.dataset(name))?.map(|dataset| self.words(&dataset)).transpose()
     }
 
     /// Checks that the file can hold the declared values and that memory for them is left.
@@ -243,7 +224,7 @@ impl Hdf5File {
                     .try_fold(1_u64, |n, (&extent, &chunk)| {
                         n.checked_mul((extent as u64).div_ceil(chunk.max(1)))
                     })
-                    .filter(|&n| n <= self.n_bytes as u64)
+                    .filter(|&n| n <= self.file.as_bytes().len() as u64)
                     .ok_or_else(absent)?;
                 let chunk = chunk_shape.iter().try_fold(element, |n, &m| n.checked_mul(m));
                 let chunk = chunk.unwrap_or(u64::MAX);
@@ -331,6 +312,16 @@ impl Hdf5File {
             below = here;
         }
         true
+    }
+}
+
+/// Returns the dataset or group that was opened by its name, or `None` if there is none.
+pub(crate) fn if_there<T>(opened: Result<T, Error>) -> Result<Option<T>, Flaw> {
+    use Error::{Format, NotADataset, NotAGroup};
+    match opened {
+        Ok(opened) => Ok(Some(opened)),
+        Err(NotADataset(_) | NotAGroup(_) | Format(FormatError::PathNotFound(_))) => Ok(None),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -6,7 +6,7 @@
 use crate::Table;
 use crate::error::{Flaw, Problem, ensure};
 use crate::files::format::Request;
-use crate::files::hdf5_file::{AttrValue, Dataset, Group, Hdf5File, not_read};
+use crate::files::hdf5_file::{AttrValue, Dataset, Group, Hdf5File, if_there, not_read};
 use cdimc_data::Matrix;
 use ndarray::Array2;
 
@@ -59,7 +59,7 @@ impl AnnData<'_> {
         Request { options, .. }: Request<'_>,
     ) -> Result<Table, Problem> {
         let part = |part: &str, name: &str| {
-            let part = Hdf5File::group(self.group, part)?;
+            let part = if_there(self.group.group(part))?;
             part.map_or(Ok(None), |part| self.matrix(&part, name))
         };
         let no_such = |name: &str| {
@@ -102,19 +102,19 @@ impl AnnData<'_> {
 
     /// Reads the matrix `name` of a group, dense or sparse, if present.
     fn matrix(self, group: &Group, name: &str) -> Result<Option<Matrix>, Flaw> {
-        if let Some(matrix) = Hdf5File::dataset(group, name)? {
+        if let Some(matrix) = if_there(group.dataset(name))? {
             let values = self.file.matrix(&matrix, name)?;
             return Ok(Some(values.into()));
         }
-        let sparse = Hdf5File::group(group, name)?;
+        let sparse = if_there(group.group(name))?;
         let values = sparse.map(|matrix| self.file.sparse(&matrix, name)).transpose()?;
         Ok(values.map(Into::into))
     }
 
     /// Reads the numbers and column names of a data frame in `obsm`, if present.
     fn numbers_of_frame(self, name: &str) -> Result<Option<(Matrix, Vec<String>)>, Flaw> {
-        let obsm = Hdf5File::group(self.group, "obsm")?;
-        let frame = obsm.map_or(Ok(None), |obsm| Hdf5File::group(&obsm, name))?;
+        let obsm = if_there(self.group.group("obsm"))?;
+        let frame = obsm.map_or(Ok(None), |obsm| if_there(obsm.group(name)))?;
         let Some(frame) = frame else { return Ok(None) };
         let attrs = frame.attrs()?;
         if attrs.get("encoding-type").and_then(AttrValue::as_str) != Some("dataframe") {
@@ -126,7 +126,7 @@ impl AnnData<'_> {
         let mut values = Vec::new();
         for column in columns {
             let path = format!("{name}/{column}");
-            if let Some(dataset) = Hdf5File::dataset(&frame, column)? {
+            if let Some(dataset) = if_there(frame.dataset(column))? {
                 values.extend(self.file.numbers(&dataset, &path)?);
                 continue;
             }
@@ -155,23 +155,23 @@ impl AnnData<'_> {
     /// Reads a column of a data frame as text: strings, numbers, categories with codes, or values with a mask. No deeper
     /// nesting is read, since links could form a circle.
     fn column(self, frame: &Group, name: &str) -> Result<Option<Vec<String>>, Flaw> {
-        if let Some(column) = Hdf5File::dataset(frame, name)? {
+        if let Some(column) = if_there(frame.dataset(name))? {
             // Version 0.7 stores the categories of all columns in one group.
-            let of_all = Hdf5File::group(frame, "__categories")?;
+            let of_all = if_there(frame.group("__categories"))?;
             let categories = of_all.map_or(Ok(None), |group| self.file.words_in(&group, name))?;
             return Ok(Some(match categories {
                 Some(categories) => self.decoded(&column, &categories, name)?,
                 None => self.file.words(&column)?,
             }));
         }
-        let Some(parts) = Hdf5File::group(frame, name)? else { return Ok(None) };
+        let Some(parts) = if_there(frame.group(name))? else { return Ok(None) };
         if let Some(values) = self.masked(&parts, name)? {
             return Ok(Some(values));
         }
         let categories = match self.file.words_in(&parts, "categories")? {
             Some(categories) => categories,
             None => {
-                let group = Hdf5File::group(&parts, "categories")?;
+                let group = if_there(parts.group("categories"))?;
                 let categories = group.map_or(Ok(None), |group| self.masked(&group, name))?;
                 categories.ok_or_else(|| not_read(name, "group"))?
             }

@@ -3,15 +3,15 @@
 use crate::Table;
 use crate::error::{Flaw, Problem};
 use crate::files::format::Request;
-use crate::files::hdf5_file::{Group, Hdf5File};
+use crate::files::hdf5_file::{Group, Hdf5File, if_there};
 
 /// Usual attributes with the names of cells and genes; the first gene attribute without repeats is used.
 const CELLS: [&str; 4] = ["CellID", "obs_names", "cell_names", "barcode"];
 const GENES: [&str; 4] = ["Gene", "var_names", "gene_names", "Accession"];
 
 pub(super) fn is_loom(root: &Group) -> Result<bool, Flaw> {
-    let has_group = |name: &str| Hdf5File::group(root, name).map(|group| group.is_some());
-    Ok(Hdf5File::dataset(root, "matrix")?.is_some()
+    let has_group = |name: &str| if_there(root.group(name)).map(|group| group.is_some());
+    Ok(if_there(root.dataset("matrix"))?.is_some()
         && has_group("row_attrs")?
         && has_group("col_attrs")?)
 }
@@ -25,11 +25,11 @@ pub(super) fn read(
     let (rows, columns) = (root.group("row_attrs")?, root.group("col_attrs")?);
     let words = |group: &Group, name: &str| file.words_in(group, name);
     let (dataset, name) = match &source.member {
-        None => (Hdf5File::dataset(root, "matrix")?, source.stem()),
+        None => (if_there(root.dataset("matrix"))?, source.stem()),
         Some(layer) => {
-            let layers = Hdf5File::group(root, "layers")?;
+            let layers = if_there(root.group("layers"))?;
             source.check_member(&layers.as_ref().map_or(Ok(Vec::new()), Hdf5File::names)?)?;
-            (layers.map_or(Ok(None), |layers| Hdf5File::dataset(&layers, layer))?, layer.clone())
+            (layers.map_or(Ok(None), |layers| if_there(layers.dataset(layer)))?, layer.clone())
         }
     };
     let dataset = dataset.ok_or_else(|| Problem::NoMatrix { there: "none".into() })?;

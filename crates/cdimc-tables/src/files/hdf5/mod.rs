@@ -4,7 +4,7 @@
 use crate::Table;
 use crate::error::{Flaw, Problem};
 use crate::files::format::{Decode, Reader, Request};
-use crate::files::hdf5_file::{Group, Hdf5File, is_hdf5_bytes};
+use crate::files::hdf5_file::{Group, Hdf5File, if_there, is_hdf5_bytes};
 use crate::files::matlab::{self, MatFile};
 use crate::files::tenx::Names;
 use crate::files::{Decoded, views};
@@ -50,10 +50,10 @@ fn read(bytes: Vec<u8>, request: Request<'_>) -> Result<Decoded, Problem> {
 
 /// Reads the counts `(n_barcodes, n_features)` and names of a 10x Genomics file, or returns `None` for other files.
 fn feature_barcode_matrix(file: &Hdf5File) -> Result<Option<(Sparse, Names)>, Flaw> {
-    let Some(matrix) = Hdf5File::group(&file.root(), "matrix")? else { return Ok(None) };
+    let Some(matrix) = if_there(file.root().group("matrix"))? else { return Ok(None) };
     let Some(barcodes) = file.words_in(&matrix, "barcodes")? else { return Ok(None) };
     let absent = |name: &str| Flaw(format!("`{name}` is missing in `matrix`"));
-    let features = Hdf5File::group(&matrix, "features")?.ok_or_else(|| absent("features"))?;
+    let features = if_there(matrix.group("features"))?.ok_or_else(|| absent("features"))?;
     let words = |name: &str| file.words_in(&features, name)?.ok_or_else(|| absent(name));
     let names = Names {
         barcodes,
@@ -74,7 +74,7 @@ fn plain(
 ) -> Result<Vec<Table>, Problem> {
     let vectors = request.options.vectors(names, |name| Ok(file.words_in(root, name)?))?;
     views(request, names, vectors, |name| {
-        let Some(dataset) = Hdf5File::dataset(root, name)? else { return Ok(Vec::new()) };
+        let Some(dataset) = if_there(root.dataset(name))? else { return Ok(Vec::new()) };
         let shape = Hdf5File::shape(&dataset)?;
         let is_matrix = shape.len() == 2 && shape.iter().all(|&n| n > 1);
         if request.source.member.is_none() && !is_matrix {
