@@ -105,28 +105,24 @@ impl ViewSource {
 pub struct PartName(pub String);
 
 impl PartName {
-    /// Returns the numbers in the name without leading zeros, each with the text before it and the number of digits.
-    fn numbers(&self) -> Vec<(&str, usize, &str)> {
-        let (mut rest, mut found) = (self.0.as_str(), Vec::new());
-        while !rest.is_empty() {
-            let (text, after) = rest.split_at(rest.find(is_digit).unwrap_or(rest.len()));
-            let (number, after) =
-                after.split_at(after.find(|c| !is_digit(c)).unwrap_or(after.len()));
-            let digits = number.trim_start_matches('0');
-            found.push((text, digits.len(), digits));
-            rest = after;
-        }
-        found
+    /// Returns the runs of digits and of other characters: the text, or the number of digits without leading zeros and
+    /// these digits.
+    fn runs(&self) -> impl Iterator<Item = (&[u8], usize, &[u8])> {
+        let runs = self.0.as_bytes().chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit());
+        runs.map(|run| {
+            let n_zeros = run.iter().take_while(|&&byte| byte == b'0').count();
+            if run[0].is_ascii_digit() {
+                (&run[..0], run.len() - n_zeros, &run[n_zeros..])
+            } else {
+                (run, 0, &run[..0])
+            }
+        })
     }
-}
-
-fn is_digit(c: char) -> bool {
-    c.is_ascii_digit()
 }
 
 impl Ord for PartName {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.numbers().cmp(&other.numbers()).then_with(|| self.0.cmp(&other.0))
+        self.runs().cmp(other.runs()).then_with(|| self.0.cmp(&other.0))
     }
 }
 
