@@ -4,9 +4,13 @@
 //! with the formats' own readers.
 #![allow(clippy::unwrap_used)]
 
+#[path = "../../../fuzz/bodies/corpus.rs"]
+mod corpus;
+
 use cdimc_tables::{
     ReadOptions, Table, TableError, ViewSource, formats, join, read_bytes, read_views,
 };
+use corpus::is_finding;
 use hdf5_pure::{AttrValue, FileBuilder};
 use std::path::{Path, PathBuf};
 
@@ -30,10 +34,6 @@ fn broken(file: &str) -> ViewSource {
 fn read(name: &str, bytes: impl Into<Vec<u8>>) -> Result<Vec<Table>, TableError> {
     let source = ViewSource { name: None, path: name.into(), member: None };
     read_bytes(bytes.into(), &source, &by_id(None))
-}
-
-fn corpus(file: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(file)
 }
 
 #[test]
@@ -68,12 +68,12 @@ fn one_damaged_byte_removes_no_column_ids_or_name() {
         "the header has 3 names, the first row 4 cells",
     );
     // The directory of an archive counts one member less than it has.
-    let mut bytes = std::fs::read(corpus("npz/two.npz")).unwrap();
+    let mut bytes = std::fs::read(corpus::folder("npz").join("two.npz")).unwrap();
     let end = bytes.windows(4).rposition(|four| four == b"PK\x05\x06").unwrap();
     bytes[end + 8] -= 1;
     refused(read("a.npz", bytes), "more than the 2 members it counts");
     // The name of a column begins with a zero byte.
-    let packed = std::fs::read(corpus("h5/packed.h5ad")).unwrap();
+    let packed = std::fs::read(corpus::folder("h5").join("packed.h5ad")).unwrap();
     let mut n_names = 0;
     for (at, _) in packed.windows(8).enumerate().filter(|(_, word)| word == b"f2\0\0\0\0\0\0") {
         let mut bytes = packed.clone();
@@ -91,7 +91,7 @@ fn one_damaged_byte_removes_no_column_ids_or_name() {
 
 #[test]
 fn a_soft_link_is_an_error() {
-    let mut bytes = std::fs::read(corpus("h5/plain.h5")).unwrap();
+    let mut bytes = std::fs::read(corpus::folder("h5").join("plain.h5")).unwrap();
     // The kind of the first name: 2 for a path instead of an address.
     let symbols = bytes.windows(4).position(|word| word == b"SNOD").unwrap();
     bytes[symbols + 8 + 16] = 2;
@@ -109,15 +109,10 @@ const STEP: usize = 31;
 
 /// Returns the binary seeds. In text and in names every byte is content.
 fn seeds() -> Vec<PathBuf> {
-    let folders = formats().map(|(_, endings)| corpus(endings[0]));
-    let files = folders.flat_map(|folder| std::fs::read_dir(folder).unwrap());
-    let mut files: Vec<PathBuf> = files.map(|entry| entry.unwrap().path()).collect();
+    let files = formats().flat_map(|(_, endings)| corpus::files(endings[0]));
     let is_text = |file: &Path| String::from_utf8(std::fs::read(file).unwrap()).is_ok();
     let is_packed_text = |file: &Path| file.extension().is_some_and(|ending| ending == "gz");
-    files.retain(|file| !is_text(file) && !is_packed_text(file));
-    files.retain(|file| !file.file_name().unwrap().to_string_lossy().starts_with("finding"));
-    files.sort();
-    files
+    files.filter(|file| !is_text(file) && !is_packed_text(file) && !is_finding(file)).collect()
 }
 
 /// Returns what must not change for each view: the shape, whether there are ids, and whether rows became columns.
