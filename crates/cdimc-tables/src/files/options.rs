@@ -36,7 +36,7 @@ impl FromStr for Replicates {
 }
 
 /// Interpretation of a file beyond its format.
-#[derive(Debug, Clone, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct ReadOptions {
     /// Column (or array) that names the samples. Without it, a column without a name or the format's row names are
     /// used, if present.
@@ -52,13 +52,10 @@ pub struct ReadOptions {
     pub drop: Vec<String>,
     /// Treatment of several features with one name. Unless refused, several rows may have the same id too;
     /// [`SampleNames::rename`](crate::SampleNames::rename) merges them.
-    #[serde(default)]
     pub replicates: Replicates,
     /// Number of lines to skip above the table of a text file or spreadsheet.
-    #[serde(default)]
     pub skip_lines: usize,
     /// Whether the samples are the file's columns.
-    #[serde(default)]
     pub transposed: bool,
     /// Largest memory for the content of a file, in bytes; without it, 64 bytes per byte of the file and at least 256
     /// MiB.
@@ -68,7 +65,6 @@ pub struct ReadOptions {
     /// process.
     pub decoder: Option<Vec<OsString>>,
     /// Name of the table that is read, if a file has several.
-    #[serde(default)]
     pub member: Option<String>,
     /// Collects the `missing_values` that occur in files.
     #[serde(skip)]
