@@ -18,7 +18,6 @@ pub struct Manifest {
     /// Web page of the data set.
     pub home: String,
     /// License of the data.
-    #[serde(alias = "licence")]
     pub license: String,
     /// Number of samples.
     pub n_samples: usize,
