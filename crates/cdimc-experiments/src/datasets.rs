@@ -4,7 +4,7 @@ use crate::source;
 use crate::text::Grid;
 use anyhow::{Context, Result, bail, ensure};
 use cdimc::say;
-use cdimc_tables::datasets::{Catalog, DataFile, DatasetStatus, Manifest};
+use cdimc_tables::datasets::{Catalog, DataFile, Manifest};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command as Process, ExitCode};
@@ -57,21 +57,25 @@ fn verify(catalog: &Catalog, names: &[String]) -> Result<()> {
     let mut unusable = Vec::new();
     for manifest in selected(catalog, names)? {
         let name = &manifest.name;
-        match catalog.status(name)? {
-            DatasetStatus::Present => say!("{name}: present, every checksum is right"),
-            DatasetStatus::Missing(files) => {
-                say!("{name}: missing {}", files.join(", "));
-                // Without names, the question is whether what is there is sound.
-                if !names.is_empty() {
-                    unusable.push(name.as_str());
-                }
+        let missing = catalog.missing(manifest);
+        if !missing.is_empty() {
+            say!("{name}: missing {}", missing.join(", "));
+            // Without names, the question is whether what is there is sound.
+            if !names.is_empty() {
+                unusable.push(name.as_str());
             }
-            DatasetStatus::Damaged(paths) => {
-                for path in paths {
-                    say!("{name}: {} is damaged: delete it and fetch it again", path.display());
-                }
-                unusable.push(name);
-            }
+            continue;
+        }
+        let damaged = manifest.files.iter().filter(|file| catalog.verify(file).is_err());
+        let damaged: Vec<&DataFile> = damaged.collect();
+        for file in &damaged {
+            let path = catalog.find(&file.path).unwrap_or_else(|| file.path.as_str().into());
+            say!("{name}: {} is damaged: delete it and fetch it again", path.display());
+        }
+        if damaged.is_empty() {
+            say!("{name}: present, every checksum is right");
+        } else {
+            unusable.push(name);
         }
     }
     ensure!(unusable.is_empty(), "data sets that cannot be used: {}", unusable.join(", "));
@@ -82,7 +86,7 @@ fn fetch(catalog: &Catalog, names: &[String]) -> Result<()> {
     let folder = catalog.folders().first().context("no folder for data sets")?;
     let mut failed = Vec::new();
     for manifest in selected(catalog, names)? {
-        if catalog.status(&manifest.name)? == DatasetStatus::Present {
+        if manifest.files.iter().all(|file| catalog.verify(file).is_ok()) {
             say!("{}: present, every checksum is right", manifest.name);
             continue;
         }

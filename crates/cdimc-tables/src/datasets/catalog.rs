@@ -45,17 +45,6 @@ pub struct Catalog {
     manifests: BTreeMap<String, Manifest>,
 }
 
-/// Status of a data set.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum DatasetStatus {
-    /// All files exist and have the right checksum.
-    Present,
-    /// These files are in none of the folders.
-    Missing(Vec<String>),
-    /// These files have a wrong checksum or cannot be read.
-    Damaged(Vec<PathBuf>),
-}
-
 impl Catalog {
     /// Returns the catalog of the data sets in `folders`, searched in this order. Folders that do not exist are
     /// skipped.
@@ -147,29 +136,6 @@ impl Catalog {
         Ok(self.missing(self.manifest(name)?).is_empty())
     }
 
-    /// Returns the status of the data set `name`, with every checksum verified.
-    ///
-    /// # Errors
-    /// If there is no such data set.
-    pub fn status(&self, name: &str) -> Result<DatasetStatus, DatasetError> {
-        let manifest = self.manifest(name)?;
-        let missing = self.missing(manifest);
-        if !missing.is_empty() {
-            return Ok(DatasetStatus::Missing(missing));
-        }
-        let damaged: Vec<PathBuf> = manifest
-            .files
-            .iter()
-            .filter(|file| self.open(manifest, &file.path).is_err())
-            .map(|file| self.find(&file.path).unwrap_or_else(|| PathBuf::from(&file.path)))
-            .collect();
-        Ok(if damaged.is_empty() {
-            DatasetStatus::Present
-        } else {
-            DatasetStatus::Damaged(damaged)
-        })
-    }
-
     /// Verifies one file of a manifest.
     ///
     /// # Errors
@@ -188,7 +154,8 @@ impl Catalog {
         candidates.into_iter().find(|candidate| candidate.is_file())
     }
 
-    fn missing(&self, manifest: &Manifest) -> Vec<String> {
+    /// Returns the files of a data set that are neither in a folder nor in the crate.
+    pub fn missing(&self, manifest: &Manifest) -> Vec<String> {
         let there = |path: &str| self.find(path).is_some() || embedded(path).is_some();
         let paths = manifest.files.iter().map(|file| file.path.clone());
         paths.filter(|path| !there(path)).collect()

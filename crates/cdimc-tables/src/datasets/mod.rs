@@ -10,7 +10,7 @@ mod image;
 mod manifest;
 
 pub use crate::error::DatasetError;
-pub use catalog::{Catalog, DatasetStatus, sha256};
+pub use catalog::{Catalog, sha256};
 pub use manifest::{
     Checksum, DataFile, Images, Manifest, MaskSource, Orientation, Rows, Source, ViewSource,
 };

@@ -1,6 +1,6 @@
 //! Tests with catalogs over temporary folders.
 
-use super::{Catalog, DatasetStatus};
+use super::Catalog;
 use ndarray::array;
 use std::fs;
 use std::path::Path;
@@ -70,7 +70,6 @@ fn a_manifest_in_a_folder_adds_a_data_set() {
     let folder = tempfile::tempdir().unwrap();
     put(folder.path(), TINY, Some(TABLE));
     let catalog = catalog(folder.path());
-    assert_eq!(catalog.status("tiny").unwrap(), DatasetStatus::Present);
     let data = catalog.load("tiny").unwrap();
     assert_eq!(
         data.views(),
@@ -118,19 +117,22 @@ fn the_first_folder_that_has_a_file_or_a_name_wins() {
 }
 
 #[test]
-fn missing_and_damaged_files_have_different_statuses() {
+fn missing_files_are_listed_and_damaged_ones_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     put(folder.path(), TINY, None);
-    let missing = DatasetStatus::Missing(vec!["tiny/table.csv".to_owned()]);
-    assert_eq!(catalog(folder.path()).status("tiny").unwrap(), missing);
-    assert!(!catalog(folder.path()).is_present("tiny").unwrap());
+    let catalog = catalog(folder.path());
+    let manifest = catalog.manifest("tiny").unwrap();
+    assert_eq!(catalog.missing(manifest), ["tiny/table.csv"]);
+    assert!(!catalog.is_present("tiny").unwrap());
     let message = load_error(TINY, None);
     assert!(message.starts_with("data set tiny lacks tiny/table.csv (looked in "), "{message}");
 
     put(folder.path(), TINY, Some("1,2,3,9\n"));
-    let damaged = DatasetStatus::Damaged(vec![folder.path().join("tiny/table.csv")]);
-    assert_eq!(catalog(folder.path()).status("tiny").unwrap(), damaged);
-    assert!(load_error(TINY, Some("1,2,3,9\n")).contains(&format!("must be {TABLE_SUM}")));
+    assert!(catalog.is_present("tiny").unwrap());
+    let damaged = catalog.verify(&manifest.files[0]).unwrap_err().to_string();
+    for message in [damaged, load_error(TINY, Some("1,2,3,9\n"))] {
+        assert!(message.contains(&format!("must be {TABLE_SUM}")), "{message}");
+    }
 }
 
 #[test]
@@ -194,7 +196,7 @@ fn digits_needs_no_folder_and_the_others_name_their_files() {
     assert_eq!(widths, [64, 64, 34, 46]);
     assert_eq!(digits.labels().unwrap()[..10], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
     assert!(digits.views()[0].iter().all(|&x| (0.0..=16.0).contains(&x)));
-    assert_eq!(catalog.status("digits").unwrap(), DatasetStatus::Present);
+    assert!(catalog.is_present("digits").unwrap());
     assert_eq!(
         catalog.load("bdgp").unwrap_err().to_string(),
         "data set bdgp lacks bdgp/BDGP.mat (no folder was given): get them with `cargo xtask datasets fetch bdgp`; its home is \
