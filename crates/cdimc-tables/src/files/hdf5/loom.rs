@@ -9,13 +9,6 @@ use crate::files::hdf5_file::{Group, Hdf5File, if_there};
 const CELLS: [&str; 4] = ["CellID", "obs_names", "cell_names", "barcode"];
 const GENES: [&str; 4] = ["Gene", "var_names", "gene_names", "Accession"];
 
-pub(super) fn is_loom(root: &Group) -> Result<bool, Flaw> {
-    let has_group = |name: &str| if_there(root.group(name)).map(|group| group.is_some());
-    Ok(if_there(root.dataset("matrix"))?.is_some()
-        && has_group("row_attrs")?
-        && has_group("col_attrs")?)
-}
-
 /// Reads the view `(n_cells, n_genes)` of the matrix or the selected layer.
 pub(super) fn read(
     file: &Hdf5File,

@@ -34,7 +34,7 @@ fn read(bytes: Vec<u8>, request: Request<'_>) -> Result<Decoded, Problem> {
         let file = MatFile::of_hdf5(&file).map_err(matlab::damaged)?;
         return matlab::read(&file, request);
     }
-    let tables = if loom::is_loom(&root)? {
+    let tables = if ["matrix", "row_attrs", "col_attrs"].into_iter().all(has) {
         vec![loom::read(&file, &root, request)?]
     } else if has("mod") {
         anndata::read_modalities(&file, request)?
