@@ -158,19 +158,6 @@ impl Components {
         Self { width, means, whitening, offsets, constants }
     }
 
-    /// Returns cluster `c` alone.
-    pub(crate) fn one(&self, c: usize) -> Self {
-        let q = self.width;
-        let size = q * (q + 1) / 2;
-        Self {
-            width: q,
-            means: self.means[c * q..(c + 1) * q].to_vec(),
-            whitening: self.whitening[c * size..(c + 1) * size].to_vec(),
-            offsets: self.offsets[c * q..(c + 1) * q].to_vec(),
-            constants: vec![self.constants[c]],
-        }
-    }
-
     /// Returns the squared Mahalanobis distance of the mean of `to` from cluster `from`.
     pub(crate) fn squared_distance(&self, from: usize, to: usize) -> f64 {
         let q = self.width;

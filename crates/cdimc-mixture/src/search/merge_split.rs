@@ -98,7 +98,7 @@ impl<'a> Groups<'a> {
                 self.search.prior,
             );
             for (g, group) in groups.iter().enumerate() {
-                let component = components.one(g);
+                let component = components.select(&[g]);
                 for members in group.iter().map(|&c| &self.members[v][c]) {
                     densities.of(&members.rows, &component, nu);
                     let logs = members.responsibilities.iter().zip(&densities.logs);
