@@ -2,9 +2,6 @@
 
 use crate::criterion::each_contribution;
 use crate::fitted::FittedMixture;
-use crate::model::Mixture;
-use crate::model::passes::expectation;
-use crate::responsibilities::Responsibilities;
 use cdimc_core::Model;
 use ndarray::Array2;
 
@@ -28,16 +25,10 @@ impl FittedMixture {
     /// Returns for each view the clusters by this view alone, of the samples that have it.
     pub fn labels_by_view(&self) -> Vec<Vec<Option<usize>>> {
         let of_view = |v: usize| {
-            let one = self.observations.of_views(|w| w == v);
-            let mixture = Mixture {
-                nu: self.model.mixture.nu,
-                log_weights: self.model.mixture.log_weights.clone(),
-                views: vec![self.model.mixture.views[v].clone()],
-            };
-            let mut responsibilities = Responsibilities::zeros(one.n_samples, self.n_clusters());
-            let _ = expectation(&one, &mixture, &mut responsibilities);
-            let (all, mut labels) = (responsibilities.labels(), vec![None; one.n_samples]);
-            one.each_row(0, |i, _| labels[i] = Some(all[i]));
+            let one = self.observations.without_rows(|_, w| w != v);
+            let all = self.model.responsibilities(&one).labels();
+            let mut labels = vec![None; all.len()];
+            one.each_row(v, |i, _| labels[i] = Some(all[i]));
             labels
         };
         (0..self.observations.n_views()).map(of_view).collect()
