@@ -135,10 +135,7 @@ impl MixtureModel {
 
     /// Returns the responsibilities of the clusters for `observations`.
     pub(crate) fn responsibilities(&self, observations: &Observations) -> Responsibilities {
-        let k = self.mixture.n_clusters();
-        let mut responsibilities = Responsibilities::zeros(observations.n_samples, k);
-        let _ = expectation(observations, &self.mixture, &mut responsibilities);
-        responsibilities
+        expectation(observations, &self.mixture).0
     }
 
     /// Returns the clusters of `observations`, given their responsibilities.

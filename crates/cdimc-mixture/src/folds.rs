@@ -38,10 +38,8 @@ pub(crate) fn held_out_log_likelihood(
     prior: &Prior,
     parts: (&[usize], usize),
 ) -> f64 {
-    let log_likelihood = |held_out: &Observations, mixture: &Mixture| {
-        let k = mixture.n_clusters();
-        expectation(held_out, mixture, &mut Responsibilities::zeros(held_out.n_samples, k)).0
-    };
+    let log_likelihood =
+        |held_out: &Observations, mixture: &Mixture| expectation(held_out, mixture).1;
     let of_parts = cross_fitted(observations, responsibilities, prior, parts, log_likelihood);
     of_parts.iter().sum()
 }

@@ -2,7 +2,6 @@
 
 use crate::fitted::FittedMixture;
 use crate::model::passes::expectation;
-use crate::responsibilities::Responsibilities;
 use crate::search::{self, Search, SearchState};
 use cdimc_core::{ClusterError, Model, Observer};
 use cdimc_data::Seed;
@@ -82,8 +81,7 @@ impl FittedMixture {
         let Some(best) = search::best(state.into_optima()) else {
             unreachable!("one start is refined at least")
         };
-        let mut responsibilities = Responsibilities::zeros(others.n_samples, k);
-        let _ = expectation(&others, &best.fit.mixture, &mut responsibilities);
+        let (responsibilities, ..) = expectation(&others, &best.fit.mixture);
         for (&i, label) in samples.iter().zip(responsibilities.labels()) {
             labels[i] = Some(label);
         }

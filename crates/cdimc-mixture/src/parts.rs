@@ -13,7 +13,6 @@ use crate::model::em::{Fit, TOLERANCE};
 use crate::model::moments::{Moments, ViewMoments};
 use crate::model::passes::expectation;
 use crate::observations::{MIN_VARIANCE, Observations};
-use crate::responsibilities::Responsibilities;
 use cdimc_core::ClusterError;
 use cdimc_core::archive::Archive;
 use cdimc_data::{MultiView, Seed};
@@ -193,10 +192,7 @@ impl MixtureModel {
     /// If the data do not have these views.
     pub fn pass_over(&self, data: &MultiView, views: &[usize]) -> Result<Pass, ClusterError> {
         let observations = self.observe(data, views)?;
-        let k = self.mixture.n_clusters();
-        let mut responsibilities = Responsibilities::zeros(observations.n_samples, k);
-        let (log_likelihood, moments) =
-            expectation(&observations, &self.mixture, &mut responsibilities);
+        let (_, log_likelihood, moments) = expectation(&observations, &self.mixture);
         let coordinates = (0..observations.n_views()).map(|v| Sums::of(&observations, v));
         Ok(Pass {
             n_samples: observations.n_samples,
@@ -245,10 +241,7 @@ impl MixtureModel {
             resolutions: self.no_observations().resolutions,
             ..self.observe(searched, &views)?
         };
-        let k = self.mixture.n_clusters();
-        let mut responsibilities = Responsibilities::zeros(observations.n_samples, k);
-        let (log_likelihood, moments) =
-            expectation(&observations, &self.mixture, &mut responsibilities);
+        let (responsibilities, log_likelihood, moments) = expectation(&observations, &self.mixture);
         let (_, pooled) = Mixture::fit(&moments, &observations, &prior, None);
         let calibration = self.settings.calibrate(
             &observations,

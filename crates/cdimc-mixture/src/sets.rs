@@ -4,7 +4,7 @@
 use crate::model::passes::expectation;
 use crate::model::{Mixture, Prior};
 use crate::observations::Observations;
-use crate::responsibilities::{Responsibilities, tempered};
+use crate::responsibilities::tempered;
 use cdimc_data::Seed;
 use ndarray::Array2;
 use rand::Rng;
@@ -129,17 +129,14 @@ impl Hiding<'_> {
         fold.iter().for_each(|(i, views)| kept[*i] = Some(views));
         let hidden = part.without_rows(|i, v| kept[i].is_some_and(|views| !views.contains(&v)));
         let mut mixture = self.mixture.clone();
-        let mut by_kept = Responsibilities::zeros(part.n_samples, mixture.n_clusters());
         for _ in 0..ITERATIONS {
-            let (_, moments) = expectation(&hidden, &mixture, &mut by_kept);
+            let (_, _, moments) = expectation(&hidden, &mixture);
             mixture = Mixture::fit(&moments, &hidden, self.prior, None).0;
         }
         let samples: Vec<usize> = fold.iter().map(|(i, _)| *i).collect();
         let probabilities = |observations: &Observations| -> Array2<f64> {
-            let observations = observations.select(&samples);
-            let mut of = Responsibilities::zeros(samples.len(), mixture.n_clusters());
-            let _ = expectation(&observations, &mixture, &mut of);
-            tempered(&of.to_array(), self.exponent)
+            let (responsibilities, ..) = expectation(&observations.select(&samples), &mixture);
+            tempered(&responsibilities.to_array(), self.exponent)
         };
         let (by_all, by_kept) = (probabilities(part), probabilities(&hidden));
         let mut scores = Vec::new();

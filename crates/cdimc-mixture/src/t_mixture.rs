@@ -115,9 +115,7 @@ impl TMixture {
         let progress = |stage, done, of, loss| observer.step(stage, done, of, loss);
         let all = coordinates::observe(data, &projections);
         let watch = Watch::new(&progress, "all samples", 1, all.n_samples);
-        let mut responsibilities = Responsibilities::zeros(all.n_samples, n_clusters);
-        let (_, moments) = expectation(&all, &fit.mixture, &mut responsibilities);
-        drop(responsibilities);
+        let (_, _, moments) = expectation(&all, &fit.mixture);
         let fit = Em::new(&all, &prior, &watch).run(moments)?;
         Ok(solution(all, fit))
     }

@@ -222,16 +222,18 @@ impl WithSimd for Normalize<'_> {
     }
 }
 
-/// Computes the responsibilities under `mixture`; returns the log-likelihood and the sums of the next M step.
+/// Returns the responsibilities under `mixture`, the log-likelihood and the sums of the next M step.
 pub(crate) fn expectation(
     observations: &Observations,
     mixture: &Mixture,
-    responsibilities: &mut Responsibilities,
-) -> (f64, Moments) {
-    expectation_of(observations, mixture, responsibilities, false)
+) -> (Responsibilities, f64, Moments) {
+    let mut all = Responsibilities::zeros(observations.n_samples, mixture.n_clusters());
+    let (log_likelihood, moments) = expectation_of(observations, mixture, &mut all, false);
+    (all, log_likelihood, moments)
 }
 
-/// Like [`expectation`]; `active_only` skips groups of [`LANES`] samples in which a cluster was negligible.
+/// Like [`expectation`], but replaces `responsibilities`; `active_only` skips groups of [`LANES`] samples in which a
+/// cluster was negligible.
 pub(crate) fn expectation_of(
     observations: &Observations,
     mixture: &Mixture,

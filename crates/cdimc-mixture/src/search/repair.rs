@@ -8,7 +8,6 @@ use crate::model::Mixture;
 use crate::model::kernel::{MAX_EXPONENT, exp, ln};
 use crate::model::passes::{Densities, add_logs, expectation, in_parts};
 use crate::observations::{BLOCK, Block, Observations};
-use crate::responsibilities::Responsibilities;
 use crate::search::merge_split::near_pairs;
 use crate::search::{MAX_ROUNDS, Optimum, Search};
 use crate::watch::Watch;
@@ -44,9 +43,7 @@ pub(crate) fn improve(
         let moves = moves.into_iter().take(TRIES).map(|index| {
             let exchanged =
                 fit.mixture.exchanged(&subsets[index / pairs.len()], pairs[index % pairs.len()]);
-            let mut responsibilities =
-                Responsibilities::zeros(observations.n_samples, search.n_clusters);
-            expectation(observations, &exchanged, &mut responsibilities).1
+            expectation(observations, &exchanged).2
         });
         match search.first_better(found, moves, watch)? {
             Some(better) => *found = better,
