@@ -12,7 +12,7 @@ use crate::observations::Observations;
 use crate::pilot::{Candidate, Pilot, PilotSearch, Views};
 use crate::search::SearchState;
 use crate::settings::TMixture;
-use cdimc_core::{ClusterError, Observer};
+use cdimc_core::{ClusterError, Observer, Step};
 use cdimc_data::{MultiView, Seed};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -69,10 +69,11 @@ pub(crate) fn choose(
     let (kinds, priors) = (candidates(settings, views), settings.priors());
     // Every kind is searched, and the better half is refined.
     let (done, of) = (AtomicUsize::new(0), kinds.len() + kinds.len().div_ceil(2));
-    let progress = |_: &'static str, _, _, loss| {
-        observer.step("coordinates", done.load(Ordering::Relaxed).min(of), of, loss)
+    let report = |step: &Step| {
+        let done = done.load(Ordering::Relaxed).min(of);
+        observer.on_step(&Step { stage: "coordinates", done, of, ..*step })
     };
-    let search = PilotSearch { settings, n_clusters, seed, progress: &progress, done: &done };
+    let search = PilotSearch { settings, n_clusters, seed, observer: &report, done: &done };
     let width = Width::by_centers(settings.dimensions, n_clusters);
     let first = Candidate { kind: kinds[0], width, prior: priors[0] };
     let mut evidence = Vec::new();

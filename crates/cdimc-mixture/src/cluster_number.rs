@@ -12,7 +12,7 @@ use crate::search::{self, Search};
 use crate::settings::TMixture;
 use crate::watch::Watch;
 use cdimc_core::check::setting;
-use cdimc_core::{ClusterError, Clusterer, Observer};
+use cdimc_core::{ClusterError, Clusterer, Observer, Step};
 use cdimc_data::{MultiView, Seed};
 use rand::seq::SliceRandom;
 use rayon::prelude::*;
@@ -137,17 +137,16 @@ impl ClusterNumberSearch {
         check_number(n_clusters, observations.n_samples)?;
         let seed = self.seed.stream("held out");
         let search = Search { observations, prior, n_clusters, effort, seed };
-        let progress = |_: &'static str, _: usize, _: usize, loss| {
-            observer.step("held out", n_clusters, self.largest, loss)
-        };
-        let Some(found) = search::best(search.run(&progress)?) else {
+        let (done, of) = (n_clusters, self.largest);
+        let report = |step: &Step| observer.on_step(&Step { stage: "held out", done, of, ..*step });
+        let Some(found) = search::best(search.run(&report)?) else {
             unreachable!("`check` requires a start")
         };
         // Fits of splits begin at the fit of all samples; ten of them cost less than one search.
         let of_split = |(seen, held_out): &(Vec<usize>, Vec<usize>)| {
             let part = observations.select(seen);
             let begin = moments_of(&part, &found.fit.responsibilities.select(seen));
-            let watch = Watch::new(&progress, "held out", SPLITS, part.n_samples);
+            let watch = Watch::new(&report, "held out", SPLITS, part.n_samples);
             let fit = Em::new(&part, prior, &watch).run(begin)?;
             let held_out = observations.select(held_out);
             Ok(shared_information_under(&held_out, &fit.mixture).information)

@@ -13,6 +13,7 @@ use crate::search::Search;
 use crate::search::merge_split::Groups;
 use crate::watch::Watch;
 use approx::{assert_abs_diff_eq, assert_relative_eq};
+use cdimc_core::Silent;
 use cdimc_data::{MultiView, Seed, ViewMask};
 use ndarray::{Array, Array2, ArrayD, IxDyn};
 use std::fs::File;
@@ -106,7 +107,7 @@ fn coordinates_have_the_inner_products_of_the_reference() {
 fn every_step_of_em_matches_the_reference() {
     let mut golden = Golden::open();
     let observations = observations(&golden.data());
-    let watch = Watch::new(&|_, _, _, _| Ok(()), "em", 1, observations.n_samples);
+    let watch = Watch::new(&Silent, "em", 1, observations.n_samples);
     let start = Responsibilities::from_array(golden.matrix("R0").view());
     for iterations in [1, 2, 5, 100] {
         let value = golden.number(&format!("value{iterations}"));
@@ -118,7 +119,7 @@ fn every_step_of_em_matches_the_reference() {
 }
 
 fn ended(golden: &mut Golden, observations: &Observations) -> Fit {
-    let watch = Watch::new(&|_, _, _, _| Ok(()), "em", 1, observations.n_samples);
+    let watch = Watch::new(&Silent, "em", 1, observations.n_samples);
     let start = Responsibilities::from_array(golden.matrix("R0").view());
     let value = golden.number("value100");
     em(observations, &watch, value).run(moments_of(observations, &start)).unwrap()
@@ -158,7 +159,7 @@ fn groups_halves_and_shared_information_match_the_reference() {
         Array2::from_shape_fn((rows.len(), 2), |(i, c)| if i % 2 == c { 0.8 } else { 0.2 });
     let halves = Responsibilities::from_array(halves.view());
     let few = observations.select(&rows);
-    let watch = Watch::new(&|_, _, _, _| Ok(()), "em", 1, rows.len());
+    let watch = Watch::new(&Silent, "em", 1, rows.len());
     let expected = golden.number("half_value");
     let em = em(&few, &watch, 10.0 * expected);
     let run = Em { iterations: 15, fixed_pooled: Some(&fit.pooled), ..em };

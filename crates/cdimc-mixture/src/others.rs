@@ -3,7 +3,7 @@
 use crate::fitted::FittedMixture;
 use crate::model::passes::expectation;
 use crate::search::{self, Search, SearchState};
-use cdimc_core::{ClusterError, Model, Observer};
+use cdimc_core::{ClusterError, Model, Observer, Step};
 use cdimc_data::Seed;
 use rand::seq::index::sample;
 
@@ -73,8 +73,8 @@ impl FittedMixture {
             effort: EFFORT,
             seed,
         };
-        let report = |_: &'static str, _: usize, _: usize, loss| {
-            observer.step("other views", v, n_views, loss)
+        let report = |step: &Step| {
+            observer.on_step(&Step { stage: "other views", done: v, of: n_views, ..*step })
         };
         let mut state = SearchState::default();
         search.run_starts(&mut state, &report)?;

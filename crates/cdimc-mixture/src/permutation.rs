@@ -82,10 +82,7 @@ impl ClusterNumberSearch {
         seed: Seed,
         observer: &dyn Observer,
     ) -> Result<Vec<f64>, ClusterError> {
-        let report = |_: &'static str, _: usize, _: usize, loss| {
-            observer.step("permutations", 0, N_PERMUTATIONS, loss)
-        };
-        let watch = Watch::new(&report, "permutations", N_PERMUTATIONS, observations.n_samples);
+        let watch = Watch::new(observer, "permutations", N_PERMUTATIONS, observations.n_samples);
         let most = self.largest.max(2);
         let mut numbers: Vec<usize> = CLUSTER_NUMBERS.iter().map(|&k| k.min(most)).collect();
         numbers.dedup();

@@ -9,8 +9,8 @@ use crate::model::em::Em;
 use crate::observations::Observations;
 use crate::search::{self, Optimum, Search, SearchState, starts};
 use crate::settings::TMixture;
-use crate::watch::{Progress, Watch};
-use cdimc_core::{CRITICAL_Z, ClusterError, standard_errors};
+use crate::watch::Watch;
+use cdimc_core::{CRITICAL_Z, ClusterError, Observer, standard_errors};
 use cdimc_data::{MultiView, Seed};
 use rand::seq::SliceRandom;
 use std::cell::RefCell;
@@ -57,7 +57,7 @@ pub(crate) struct PilotSearch<'a> {
     pub(crate) settings: &'a TMixture,
     pub(crate) n_clusters: usize,
     pub(crate) seed: Seed,
-    pub(crate) progress: &'a Progress<'a>,
+    pub(crate) observer: &'a dyn Observer,
     /// Number of finished searches and refinements.
     pub(crate) done: &'a AtomicUsize,
 }
@@ -93,7 +93,7 @@ impl PilotSearch<'_> {
         let mut pilot =
             Pilot { candidate, projections, observations, order, places, state, held_out };
         let Pilot { observations, state, .. } = &mut pilot;
-        self.search(observations, &candidate.prior).run_starts(state, self.progress)?;
+        self.search(observations, &candidate.prior).run_starts(state, self.observer)?;
         pilot.held_out = self.held_out(&pilot, &pilot);
         self.done.fetch_add(1, Ordering::Relaxed);
         Ok(pilot)
@@ -102,7 +102,7 @@ impl PilotSearch<'_> {
     /// Refines the starts until no move is accepted.
     pub(crate) fn refine(&self, pilot: &mut Pilot) -> Result<(), ClusterError> {
         let Pilot { candidate, observations, state, .. } = pilot;
-        self.search(observations, &candidate.prior).refine(state, self.progress)?;
+        self.search(observations, &candidate.prior).refine(state, self.observer)?;
         pilot.held_out = self.held_out(pilot, pilot);
         self.done.fetch_add(1, Ordering::Relaxed);
         Ok(())
@@ -181,7 +181,7 @@ impl PilotSearch<'_> {
             return Ok(*prior);
         }
         let (found, observations) = (pilot.best(), &pilot.observations);
-        let watch = Watch::new(self.progress, "shapes", priors.len(), observations.n_samples);
+        let watch = Watch::new(self.observer, "shapes", priors.len(), observations.n_samples);
         let samples: Vec<usize> = self
             .shuffled(pilot.places.len(), 0)
             .into_iter()

@@ -8,7 +8,7 @@ use crate::model::em::Em;
 use crate::model::passes::moments_of;
 use crate::search::{self, Optimum, Search};
 use crate::watch::Watch;
-use cdimc_core::{ClusterError, Model, Observer};
+use cdimc_core::{ClusterError, Model, Observer, Step};
 use cdimc_data::Seed;
 use ndarray::Array2;
 use rand::seq::index::sample;
@@ -71,8 +71,8 @@ impl FittedMixture {
         let seed_of = |b: usize| seed.stream("stability").nth(b as u64);
         let clusters_of = |b: usize, seen: &[usize]| {
             let part = observations.select(seen);
-            let report = |_: &'static str, _: usize, _: usize, loss| {
-                observer.step("stability", b, n_subsamples, loss)
+            let report = |step: &Step| {
+                observer.on_step(&Step { stage: "stability", done: b, of: n_subsamples, ..*step })
             };
             let watch = Watch::new(&report, "stability", n_subsamples, part.n_samples);
             let begin = moments_of(&part, &responsibilities.select(seen));

@@ -112,9 +112,8 @@ impl TMixture {
             return Ok(solution(choice.observations.select(&back), fit));
         }
         drop(part);
-        let progress = |stage, done, of, loss| observer.step(stage, done, of, loss);
         let all = coordinates::observe(data, &projections);
-        let watch = Watch::new(&progress, "all samples", 1, all.n_samples);
+        let watch = Watch::new(observer, "all samples", 1, all.n_samples);
         let (_, _, moments) = expectation(&all, &fit.mixture);
         let fit = Em::new(&all, &prior, &watch).run(moments)?;
         Ok(solution(all, fit))
@@ -157,9 +156,8 @@ impl TMixture {
             effort: (self.starts, self.n_refined()),
             seed,
         };
-        let progress = |stage, done, of, loss| observer.step(stage, done, of, loss);
-        search.run_starts(&mut state, &progress)?;
-        search.refine(&mut state, &progress)?;
+        search.run_starts(&mut state, observer)?;
+        search.refine(&mut state, observer)?;
         let found = state.into_optima();
         let refined = found.iter().map(|f| (f.fit.log_likelihood, f.shared)).collect();
         let Some(best) = search::best(found) else { unreachable!("`check` requires a start") };

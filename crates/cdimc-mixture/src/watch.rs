@@ -1,16 +1,12 @@
 //! Progress reports of a fit, and requests to stop.
 
-use cdimc_core::ClusterError;
+use cdimc_core::{ClusterError, Observer};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Receives the stage, steps done, total steps and the loss; an error stops the fit.
-pub(crate) type Progress<'a> =
-    dyn Fn(&'static str, usize, usize, Option<f64>) -> Result<(), ClusterError> + Sync + 'a;
-
 /// One stage of a fit.
 pub(crate) struct Watch<'a> {
-    progress: &'a Progress<'a>,
+    observer: &'a dyn Observer,
     stage: &'static str,
     done: AtomicUsize,
     of: usize,
@@ -22,13 +18,13 @@ pub(crate) struct Watch<'a> {
 
 impl<'a> Watch<'a> {
     pub(crate) fn new(
-        progress: &'a Progress<'a>,
+        observer: &'a dyn Observer,
         stage: &'static str,
         of: usize,
         n_samples: usize,
     ) -> Self {
         let (done, stopped) = (AtomicUsize::new(0), Mutex::new(false));
-        Self { progress, stage, done, of, n_samples, stopped }
+        Self { observer, stage, done, of, n_samples, stopped }
     }
 
     /// Counts one finished step.
@@ -46,7 +42,8 @@ impl<'a> Watch<'a> {
         if *stopped {
             return Err(ClusterError::Interrupted { checkpoint: None });
         }
-        let result = (self.progress)(self.stage, self.done.load(Ordering::Relaxed), self.of, loss);
+        let done = self.done.load(Ordering::Relaxed);
+        let result = self.observer.step(self.stage, done, self.of, loss);
         *stopped = result.is_err();
         result
     }

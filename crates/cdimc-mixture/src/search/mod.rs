@@ -9,8 +9,8 @@ use crate::model::Prior;
 use crate::model::em::{Em, Fit, TOLERANCE};
 use crate::model::moments::Moments;
 use crate::observations::Observations;
-use crate::watch::{Progress, Watch};
-use cdimc_core::ClusterError;
+use crate::watch::Watch;
+use cdimc_core::{ClusterError, Observer};
 use cdimc_data::Seed;
 use rayon::prelude::*;
 use starts::Start;
@@ -93,10 +93,10 @@ impl<'a> Search<'a> {
     ///
     /// # Errors
     /// If the observer stops the run.
-    pub(crate) fn run(&self, progress: &Progress<'_>) -> Result<Vec<Optimum>, ClusterError> {
+    pub(crate) fn run(&self, observer: &dyn Observer) -> Result<Vec<Optimum>, ClusterError> {
         let mut state = SearchState::default();
-        self.run_starts(&mut state, progress)?;
-        self.refine(&mut state, progress)?;
+        self.run_starts(&mut state, observer)?;
+        self.refine(&mut state, observer)?;
         Ok(state.into_optima())
     }
 
@@ -108,10 +108,10 @@ impl<'a> Search<'a> {
     pub(crate) fn run_starts(
         &self,
         state: &mut SearchState,
-        progress: &Progress<'_>,
+        observer: &dyn Observer,
     ) -> Result<(), ClusterError> {
         let n = self.observations.n_samples;
-        let watch = Watch::new(progress, "starts", self.effort.0, n);
+        let watch = Watch::new(observer, "starts", self.effort.0, n);
         let new: Vec<Start> = (state.starts.len()..self.effort.0)
             .into_par_iter()
             .map(|index| {
@@ -149,14 +149,10 @@ impl<'a> Search<'a> {
     pub(crate) fn refine(
         &self,
         state: &mut SearchState,
-        progress: &Progress<'_>,
+        observer: &dyn Observer,
     ) -> Result<(), ClusterError> {
-        let watch = Watch::new(
-            progress,
-            "refinement",
-            state.refinements.len(),
-            self.observations.n_samples,
-        );
+        let n = self.observations.n_samples;
+        let watch = Watch::new(observer, "refinement", state.refinements.len(), n);
         state.refinements.par_iter_mut().try_for_each(|refinement| {
             if !refinement.is_refined {
                 let seed = self.seed.stream("splits").nth(refinement.start as u64);
