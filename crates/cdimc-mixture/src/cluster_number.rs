@@ -8,7 +8,7 @@ use crate::model::em::Em;
 use crate::model::passes::moments_of;
 use crate::observations::Observations;
 use crate::pilot::Views;
-use crate::search::{self, Search};
+use crate::search::{self, Search, SearchState};
 use crate::settings::TMixture;
 use crate::watch::Watch;
 use cdimc_core::check::setting;
@@ -139,9 +139,7 @@ impl ClusterNumberSearch {
         let search = Search { observations, prior, n_clusters, effort, seed };
         let (done, of) = (n_clusters, self.largest);
         let report = |step: &Step| observer.on_step(&Step { stage: "held out", done, of, ..*step });
-        let Some(found) = search::best(search.run(&report)?) else {
-            unreachable!("`check` requires a start")
-        };
+        let found = search::best(search.run(SearchState::default(), &report)?);
         // Fits of splits begin at the fit of all samples; ten of them cost less than one search.
         let of_split = |(seen, held_out): &(Vec<usize>, Vec<usize>)| {
             let part = observations.select(seen);

@@ -78,9 +78,7 @@ impl FittedMixture {
         };
         let mut state = SearchState::default();
         search.run_starts(&mut state, &report)?;
-        let Some(best) = search::best(state.into_optima()) else {
-            unreachable!("one start is refined at least")
-        };
+        let best = search::best(state.into_optima());
         let (responsibilities, ..) = expectation(&others, &best.fit.mixture);
         for (&i, label) in samples.iter().zip(responsibilities.labels()) {
             labels[i] = Some(label);

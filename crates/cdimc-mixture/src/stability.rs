@@ -6,7 +6,7 @@ use crate::fitted::{FittedMixture, MixtureModel};
 use crate::model::Prior;
 use crate::model::em::Em;
 use crate::model::passes::moments_of;
-use crate::search::{self, Optimum, Search};
+use crate::search::{self, Optimum, Search, SearchState};
 use crate::watch::Watch;
 use cdimc_core::{ClusterError, Model, Observer, Step};
 use cdimc_data::Seed;
@@ -87,10 +87,8 @@ impl FittedMixture {
                 seed: seed_of(b),
             };
             let mut found = vec![Optimum { fit, shared }];
-            found.extend(search.run(&report)?);
-            let Some(best) = search::best(found) else {
-                unreachable!("there is the fit that began from the model")
-            };
+            found.extend(search.run(SearchState::default(), &report)?);
+            let best = search::best(found);
             let is_afresh = (best.fit.log_likelihood, best.shared) != before;
             Ok((best.fit.responsibilities.labels(), is_afresh))
         };

@@ -148,7 +148,7 @@ impl TMixture {
         observer: &dyn Observer,
     ) -> Result<Found, ClusterError> {
         let mut choice = choice::choose(self, views, n_clusters, seed, observer)?;
-        let mut state = std::mem::take(&mut choice.state);
+        let state = std::mem::take(&mut choice.state);
         let search = Search {
             observations: &choice.observations,
             prior: &choice.prior,
@@ -156,12 +156,9 @@ impl TMixture {
             effort: (self.starts, self.n_refined()),
             seed,
         };
-        search.run_starts(&mut state, observer)?;
-        search.refine(&mut state, observer)?;
-        let found = state.into_optima();
+        let found = search.run(state, observer)?;
         let refined = found.iter().map(|f| (f.fit.log_likelihood, f.shared)).collect();
-        let Some(best) = search::best(found) else { unreachable!("`check` requires a start") };
-        Ok(Found { choice, best, refined })
+        Ok(Found { choice, best: search::best(found), refined })
     }
 
     /// Returns the exponent that calibrates the responsibilities, and the limits of the sets of clusters.

@@ -72,15 +72,17 @@ impl SearchState {
 }
 
 /// Returns the optimum with the highest log-likelihood among those whose T is nearly the largest; on a tie, the first.
+/// There must be an optimum.
 ///
 /// T prefers clusters common to the views over shapes of one view; likelihood breaks near-ties.
-pub(crate) fn best<F: Borrow<Optimum>>(found: impl IntoIterator<Item = F>) -> Option<F> {
+pub(crate) fn best<F: Borrow<Optimum>>(found: impl IntoIterator<Item = F>) -> F {
     let found: Vec<F> = found.into_iter().collect();
     let information = |found: &F| found.borrow().shared.information;
     let least = min_equal(found.iter().map(information).fold(f64::NEG_INFINITY, f64::max));
     let likelihood = |found: &F| found.borrow().fit.log_likelihood;
     let allowed = found.into_iter().filter(|found| information(found) >= least);
-    allowed.reduce(|best, other| if likelihood(&other) > likelihood(&best) { other } else { best })
+    let better = |best, other| if likelihood(&other) > likelihood(&best) { other } else { best };
+    allowed.reduce(better).unwrap_or_else(|| unreachable!("every search has a start"))
 }
 
 impl<'a> Search<'a> {
@@ -89,12 +91,15 @@ impl<'a> Search<'a> {
         Em::new(self.observations, self.prior, watch)
     }
 
-    /// Returns the refined starts in descending order of shared information.
+    /// Continues from `state`; returns the refined starts in descending order of shared information.
     ///
     /// # Errors
     /// If the observer stops the run.
-    pub(crate) fn run(&self, observer: &dyn Observer) -> Result<Vec<Optimum>, ClusterError> {
-        let mut state = SearchState::default();
+    pub(crate) fn run(
+        &self,
+        mut state: SearchState,
+        observer: &dyn Observer,
+    ) -> Result<Vec<Optimum>, ClusterError> {
         self.run_starts(&mut state, observer)?;
         self.refine(&mut state, observer)?;
         Ok(state.into_optima())
