@@ -38,7 +38,7 @@ pub(crate) fn improve(
     let mut splits = Vec::new();
     for round in 0..MAX_ROUNDS {
         let fit = &found.fit;
-        let groups = Groups::new(search, fit);
+        let groups = Groups::new(search, search.observations, &fit.responsibilities, &fit.pooled);
         let losses = groups.merge_losses(fit);
         splits = self::splits(search, fit, &groups, splits, seed.nth(round as u64), watch)?;
         let mut moves = Vec::new();
@@ -76,10 +76,14 @@ struct Members {
 }
 
 impl<'a> Groups<'a> {
-    pub(crate) fn new(search: &'a Search<'a>, fit: &'a Fit) -> Self {
-        let moments = moments_of(search.observations, &fit.responsibilities);
-        let members = members(search.observations, &fit.responsibilities);
-        Self { search, moments, pooled: &fit.pooled, members }
+    pub(crate) fn new(
+        search: &'a Search<'a>,
+        observations: &Observations,
+        responsibilities: &Responsibilities,
+        pooled: &'a [Pooled],
+    ) -> Self {
+        let moments = moments_of(observations, responsibilities);
+        Self { search, moments, pooled, members: members(observations, responsibilities) }
     }
 
     /// Returns the log-likelihood of each of `groups`, unions of clusters, as one cluster.
@@ -201,7 +205,9 @@ fn splits(
         }
         let observations = search.observations.select(&samples);
         let halves = halve(search, &observations, groups.pooled, seed.nth(c as u64), watch)?;
-        let gain = gain(search, &observations, &halves.responsibilities, groups.pooled);
+        let of_halves = Groups::new(search, &observations, &halves.responsibilities, groups.pooled);
+        let values = of_halves.values(&[vec![0], vec![1], vec![0, 1]]);
+        let gain = values[0] + values[1] - values[2];
         found.push(Split { c, gain, samples, halves: halves.moments });
     }
     Ok(found)
@@ -228,23 +234,6 @@ fn halve(
         ..search.em(watch)
     };
     em.run(moments)
-}
-
-/// Returns the gain in log-likelihood of two halves over their union.
-fn gain(
-    search: &Search<'_>,
-    observations: &Observations,
-    halves: &Responsibilities,
-    pooled: &[Pooled],
-) -> f64 {
-    let groups = Groups {
-        search,
-        moments: moments_of(observations, halves),
-        pooled,
-        members: members(observations, halves),
-    };
-    let values = groups.values(&[vec![0], vec![1], vec![0, 1]]);
-    values[0] + values[1] - values[2]
 }
 
 impl Split {
