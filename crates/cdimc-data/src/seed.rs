@@ -1,6 +1,6 @@
 //! Root of all randomness, with named streams.
 
-use rand::SeedableRng;
+use rand::{SeedableRng, seq::index::sample};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 
@@ -44,6 +44,13 @@ impl Seed {
     /// Returns a new generator (xoshiro256++); its state depends only on the seed.
     pub fn rng(self) -> Xoshiro256PlusPlus {
         Xoshiro256PlusPlus::seed_from_u64(self.0)
+    }
+
+    /// Returns at most `most` of the numbers `0..n`, drawn at random, ascending.
+    pub fn subset(self, n: usize, most: usize) -> Vec<usize> {
+        let mut drawn = sample(&mut self.rng(), n, n.min(most)).into_vec();
+        drawn.sort_unstable();
+        drawn
     }
 }
 

@@ -5,7 +5,6 @@ use crate::model::passes::expectation;
 use crate::search::{self, Search, SearchState};
 use cdimc_core::{ClusterError, Model, Observer, Step};
 use cdimc_data::Seed;
-use rand::seq::index::sample;
 
 /// Starts of the search on the other views, and how many run to the end of EM.
 const EFFORT: (usize, usize) = (4, 2);
@@ -59,15 +58,9 @@ impl FittedMixture {
         }
         let others = observations.of_views(|w| w != v).select(&samples);
         let seed = seed.stream("other views").nth(v as u64);
-        let most = settings.search_samples;
-        let part = (others.n_samples > most).then(|| {
-            let mut rng = seed.stream("samples").rng();
-            let mut rows = sample(&mut rng, others.n_samples, most).into_vec();
-            rows.sort_unstable();
-            others.select(&rows)
-        });
+        let searched = seed.stream("samples").subset(others.n_samples, settings.search_samples);
         let search = Search {
-            observations: part.as_ref().unwrap_or(&others),
+            observations: &others.select(&searched),
             prior: &self.model.prior(),
             n_clusters: k,
             effort: EFFORT,

@@ -8,7 +8,7 @@ use crate::search::{Search, starts};
 use crate::watch::Watch;
 use cdimc_core::{ClusterError, Observer};
 use cdimc_data::Seed;
-use rand::seq::{SliceRandom, index::sample};
+use rand::seq::SliceRandom;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -56,7 +56,8 @@ impl ClusterNumberSearch {
         observer: &dyn Observer,
     ) -> Result<SharedStructure, ClusterError> {
         let seed = self.seed.stream("permutations");
-        let observations = subsample(&self.observations, seed);
+        let samples = seed.stream("samples").subset(self.observations.n_samples, MAX_SAMPLES);
+        let observations = self.observations.select(&samples);
         let groups = groups(&observations);
         let of_permutation = |b: usize| {
             let seed = seed.nth(b as u64);
@@ -114,14 +115,6 @@ fn max_z_scores(values: &[Vec<f64>]) -> Vec<f64> {
         }
     }
     largest
-}
-
-/// Returns a random subsample of at most [`MAX_SAMPLES`].
-fn subsample(observations: &Observations, seed: Seed) -> Observations {
-    let n = observations.n_samples;
-    let mut samples = sample(&mut seed.stream("samples").rng(), n, n.min(MAX_SAMPLES)).into_vec();
-    samples.sort_unstable();
-    observations.select(&samples)
 }
 
 /// Positions of the rows of every view, grouped by the set of views of their samples.

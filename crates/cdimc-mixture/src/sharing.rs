@@ -62,12 +62,7 @@ pub struct ViewAgreement {
 impl FittedMixture {
     /// Returns the agreement of the views on the clusters, in the coordinates of the fit.
     pub fn agreement(&self, seed: Seed) -> ViewAgreement {
-        let n = self.labels.len();
-        let mut samples: Vec<usize> = (0..n).collect();
-        if n > MAX_SAMPLES {
-            samples = sample(&mut seed.stream("samples").rng(), n, MAX_SAMPLES).into_vec();
-            samples.sort_unstable();
-        }
+        let samples = seed.stream("samples").subset(self.labels.len(), MAX_SAMPLES);
         ViewAgreement {
             observations: self.observations.select(&samples),
             labels: samples.iter().map(|&i| self.labels[i]).collect(),

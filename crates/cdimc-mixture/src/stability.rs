@@ -11,7 +11,6 @@ use crate::watch::Watch;
 use cdimc_core::{ClusterError, Model, Observer, Step};
 use cdimc_data::Seed;
 use ndarray::Array2;
-use rand::seq::index::sample;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -61,7 +60,8 @@ impl FittedMixture {
     ) -> Result<Stability, ClusterError> {
         let Self { model, observations, responsibilities, labels } = self;
         let (n, k) = (observations.n_samples, self.n_clusters());
-        if n * SUBSAMPLE_SHARE.0 / SUBSAMPLE_SHARE.1 < MIN_SAMPLES_PER_CLUSTER * k {
+        let n_seen = n * SUBSAMPLE_SHARE.0 / SUBSAMPLE_SHARE.1;
+        if n_seen < MIN_SAMPLES_PER_CLUSTER * k {
             let reason = format!(
                 "four fifths of {n} samples are fewer than {MIN_SAMPLES_PER_CLUSTER} for each of {k} clusters"
             );
@@ -93,10 +93,7 @@ impl FittedMixture {
             Ok((best.fit.responsibilities.labels(), is_afresh))
         };
         let of_subsample = |b: usize| {
-            let mut rng = seed_of(b).stream("samples").rng();
-            let mut seen =
-                sample(&mut rng, n, n * SUBSAMPLE_SHARE.0 / SUBSAMPLE_SHARE.1).into_vec();
-            seen.sort_unstable();
+            let seen = seed_of(b).stream("samples").subset(n, n_seen);
             let fits = |(labels, _): &(Vec<usize>, bool)| {
                 labels.len() == seen.len() && labels.iter().all(|&label| label < k)
             };

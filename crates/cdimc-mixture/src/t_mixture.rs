@@ -21,7 +21,6 @@ use cdimc_core::{
 };
 use cdimc_data::{MultiView, Seed};
 use ndarray::{Array1, Array2, Axis};
-use rand::seq::index::sample;
 
 /// Operations of the search per number read in an iteration.
 const SEARCH_OPERATIONS: f64 = 2_000.0;
@@ -181,13 +180,7 @@ impl TMixture {
 
     /// Returns the samples that the search uses, ascending: all, or at most `search-samples` drawn at random.
     pub fn samples_to_search(&self, n_samples: usize, seed: Seed) -> Vec<usize> {
-        if n_samples <= self.search_samples {
-            return (0..n_samples).collect();
-        }
-        let mut rng = seed.stream("search samples").rng();
-        let mut rows = sample(&mut rng, n_samples, self.search_samples).into_vec();
-        rows.sort_unstable();
-        rows
+        seed.stream("search samples").subset(n_samples, self.search_samples)
     }
 
     /// Returns the samples for the search if these are not all.
