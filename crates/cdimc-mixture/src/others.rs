@@ -47,16 +47,13 @@ impl FittedMixture {
     ) -> Result<Vec<Option<usize>>, ClusterError> {
         let (observations, settings) = (&self.observations, &self.model.settings);
         let (n, n_views, k) = (observations.n_samples, observations.n_views(), self.n_clusters());
-        let mut has_other = vec![false; n];
-        for w in (0..n_views).filter(|&w| w != v) {
-            observations.each_row(w, |i, _| has_other[i] = true);
-        }
-        let samples: Vec<usize> = (0..n).filter(|&i| has_other[i]).collect();
+        let others = observations.of_views(|w| w != v);
+        let samples = others.samples_with_views(0);
         let mut labels = vec![None; n];
         if samples.len() < MIN_SAMPLES_PER_CLUSTER * k {
             return Ok(labels);
         }
-        let others = observations.of_views(|w| w != v).select(&samples);
+        let others = others.select(&samples);
         let seed = seed.stream("other views").nth(v as u64);
         let searched = seed.stream("samples").subset(others.n_samples, settings.search_samples);
         let search = Search {
