@@ -5,11 +5,10 @@
 //! `E[r_v | r_o] = C_vo (C_oo + λ I)⁻¹ r_o`.
 
 use crate::columns::ColumnMeans;
-use crate::coordinates::leading;
 use crate::model::Mixture;
 use crate::observations::{Block, Observations};
 use cdimc_core::ClusterError;
-use cdimc_core::linear_algebra::solve_positive_definite;
+use cdimc_core::linear_algebra::{solve_positive_definite, symmetric_eigen};
 use cdimc_data::MultiView;
 use faer::Mat;
 use ndarray::{Array2, ArrayView1, ArrayView2, Axis, s};
@@ -228,7 +227,8 @@ fn solved(
 /// Returns a symmetric matrix with negative eigenvalues set to 0; pairwise covariances can have some.
 fn positive_part(a: Array2<f64>) -> Option<Array2<f64>> {
     let n = a.nrows();
-    let eigen = leading::all_of(Mat::from_fn(n, n, |i, j| a[[i, j]]).as_ref()).ok()?;
+    let matrix = Mat::from_fn(n, n, |i, j| a[[i, j]]);
+    let eigen = symmetric_eigen(crate::NAME, matrix.as_ref()).ok()?.descending();
     if eigen.values.iter().all(|&value| value >= 0.0) {
         return Some(a);
     }

@@ -3,7 +3,7 @@
 
 use cdimc_core::ClusterError;
 use cdimc_core::linear_algebra::{Krylov, symmetric_eigen};
-use faer::{Mat, MatRef};
+use faer::MatRef;
 
 pub(crate) use cdimc_core::linear_algebra::{Leading, product};
 
@@ -13,7 +13,7 @@ const DENSE_LIMIT: usize = 320;
 const KRYLOV: Krylov = Krylov { blocks: 6, spare: 6, restarts: 12, tolerance: 1e-9 };
 /// Iteration for wide views, where each product reads the whole view. One subspace of nine blocks resolves clusters
 /// as well as two of six; noise directions, with close eigenvalues, would not converge in twelve restarts.
-const KRYLOV_WIDE: Krylov = Krylov { blocks: 9, restarts: 1, ..KRYLOV };
+pub(crate) const KRYLOV_WIDE: Krylov = Krylov { blocks: 9, restarts: 1, ..KRYLOV };
 
 /// Returns the `n` leading eigenpairs of `a`, without rounding errors; reads only the lower triangle.
 pub(crate) fn of_matrix(a: MatRef<'_, f64>, n: usize) -> Result<Leading, ClusterError> {
@@ -28,23 +28,4 @@ pub(crate) fn of_matrix(a: MatRef<'_, f64>, n: usize) -> Result<Leading, Cluster
         }
     }
     KRYLOV.leading(crate::NAME, size, n, |x| product(whole.as_ref(), x))
-}
-
-/// Returns the `n` leading eigenpairs of the operator `apply` of a wide view on vectors of length `size`.
-pub(crate) fn of_operator(
-    size: usize,
-    n: usize,
-    apply: impl Fn(MatRef<'_, f64>) -> Mat<f64>,
-) -> Result<Leading, ClusterError> {
-    KRYLOV_WIDE.leading(crate::NAME, size, n, apply)
-}
-
-/// Returns the peak memory of [`of_operator`], in numbers.
-pub(crate) fn numbers_held(size: f64, n: f64) -> f64 {
-    KRYLOV_WIDE.numbers_held(size, n)
-}
-
-/// Returns all eigenpairs of `a` in descending order; reads only the lower triangle.
-pub(crate) fn all_of(a: MatRef<'_, f64>) -> Result<Leading, ClusterError> {
-    Ok(symmetric_eigen(crate::NAME, a)?.descending())
 }

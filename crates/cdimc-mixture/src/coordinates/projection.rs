@@ -1,6 +1,6 @@
 //! Map from the rows of one view to coordinates.
 
-use crate::coordinates::leading::{self, product};
+use crate::coordinates::leading::{self, KRYLOV_WIDE, product};
 use crate::coordinates::normal_scores::NormalScores;
 use crate::coordinates::profile::{ColumnProfile, resolutions};
 use crate::coordinates::sparse::SparseRows;
@@ -280,7 +280,7 @@ impl Projection {
         let (n, d) = (rows.len(), x.ncols());
         if n.min(d) > MAX_GRAM_SIZE {
             let sparse = self.sparse_rows(x);
-            let leading = leading::of_operator(d, q, |b| {
+            let leading = KRYLOV_WIDE.leading(crate::NAME, d, q, |b| {
                 if let Some(sparse) = &sparse {
                     return sparse.gram_times(rows, b);
                 }
@@ -351,7 +351,7 @@ pub(crate) fn numbers_held(n: f64, d: f64, q: f64) -> f64 {
         (if size > LARGE_SUM_NUMBERS as f64 { LARGE_SUM_PARTS } else { PARTS }) as f64 * size
     };
     if n.min(d) > MAX_GRAM_SIZE as f64 {
-        leading::numbers_held(d, q) + parts(d * q)
+        KRYLOV_WIDE.numbers_held(d, q) + parts(d * q)
     } else if d <= n {
         // The sum, its full copy, and the eigensolver.
         3.0 * d * d + parts(d * d)
