@@ -5,11 +5,11 @@
 
 use crate::coordinates::profile::ColumnProfile;
 use crate::coordinates::projection::Projection;
-use crate::coordinates::{Kind, Width, has_order};
+use crate::coordinates::{Kind, Views, Width, has_order};
 use crate::halves::halves;
 use crate::model::Prior;
 use crate::observations::Observations;
-use crate::pilot::{Candidate, Pilot, PilotSearch, Views};
+use crate::pilot::{Candidate, Pilot, PilotSearch};
 use crate::search::SearchState;
 use crate::settings::TMixture;
 use cdimc_core::{ClusterError, Observer, Step};
@@ -34,6 +34,7 @@ pub struct Evidence {
 
 /// Chosen coordinates and prior.
 pub(crate) struct Choice {
+    pub(crate) kind: Kind,
     pub(crate) projections: Vec<Projection>,
     /// Samples that have a view, with similar samples next to one another.
     pub(crate) observations: Observations,
@@ -94,8 +95,8 @@ pub(crate) fn choose(
     };
     if let ([prior], None) = (&priors[..], &found) {
         let (projections, observations, order) = search.coordinates(views, candidate)?;
-        let state = SearchState::default();
-        return Ok(Choice { projections, observations, order, evidence, prior: *prior, state });
+        let (kind, prior, state) = (candidate.kind, *prior, SearchState::default());
+        return Ok(Choice { kind, projections, observations, order, evidence, prior, state });
     }
     let best = match found {
         Some(best) => best,
@@ -109,7 +110,8 @@ pub(crate) fn choose(
     let Pilot { projections, observations, order, state, .. } = best;
     // Another prior invalidates all starts.
     let state = if prior == candidate.prior { state } else { SearchState::default() };
-    Ok(Choice { projections, observations, order, evidence, prior, state })
+    let kind = candidate.kind;
+    Ok(Choice { kind, projections, observations, order, evidence, prior, state })
 }
 
 /// Returns the pilot of the kind with the most shared information; width and prior are from `first`.

@@ -1,13 +1,12 @@
 //! Held-out shared information per number of clusters (specification, section 4).
 
-use crate::choice;
-use crate::coordinates::{self, Kind, Width, projection::Projection};
+use crate::choice::{self, Choice};
+use crate::coordinates::{Views, Width};
 use crate::criterion::shared_information_under;
 use crate::model::Prior;
 use crate::model::em::Em;
 use crate::model::passes::moments_of;
 use crate::observations::Observations;
-use crate::pilot::Views;
 use crate::search::{self, Search, SearchState};
 use crate::settings::TMixture;
 use crate::watch::Watch;
@@ -97,18 +96,14 @@ impl ClusterNumberSearch {
         check_number(largest, data.n_samples())?;
         let part = settings.subset_to_search(data, seed)?;
         let views = Views::of(part.as_ref().unwrap_or(data), data);
-        let data = views.data;
-        check_number(largest, data.n_samples())?;
+        check_number(largest, views.data.n_samples())?;
         let middle = largest.div_ceil(2).max(2);
-        let choice = choice::choose(settings, &views, middle, seed, observer)?;
-        let kinds: Vec<Kind> = choice.projections.iter().map(|p: &Projection| p.kind).collect();
-        let prior = choice.prior;
-        drop(choice);
+        let Choice { kind, prior, .. } = choice::choose(settings, &views, middle, seed, observer)?;
         // Width for the largest number in a fitted share; a width by centers separates small data worse
         // (`docs/notes/mixture.md`).
         let width =
             Width::by_samples(settings.dimensions, largest * FITTED_SHARE.1 / FITTED_SHARE.0);
-        let (_, observations) = coordinates::fit(data, &views.profiles, &kinds, width)?;
+        let (_, observations) = views.coordinates(kind, width)?;
         let observations = observations.select(&observations.samples_with_views(largest));
         check_number(largest, observations.n_samples)?;
         let split = |nth| {

@@ -67,7 +67,7 @@ pub(crate) fn held_out_terms(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::coordinates::{self, Kind, Width, profile::ColumnProfile};
+    use crate::coordinates::{Kind, Views, Width};
     use crate::criterion::shared_information;
     use crate::settings::TMixture;
     use cdimc_data::{MissingPattern, Seed, SyntheticViews};
@@ -78,10 +78,9 @@ mod tests {
         let dataset = views.generate(Seed::new(1)).unwrap();
         let mask = MissingPattern::PerView(0.3).mask(120, dataset.n_views(), Seed::new(1)).unwrap();
         let data = dataset.observe(mask).unwrap();
+        let views = Views::of(&data, &data);
         let width = Width::by_samples(20, 4);
-        let kinds = vec![Kind::Standard; data.n_views()];
-        let profiles = ColumnProfile::of_views(&data);
-        let (_, observations) = coordinates::fit(&data, &profiles, &kinds, width).unwrap();
+        let (_, observations) = views.coordinates(Kind::Standard, width).unwrap();
         let truth = Responsibilities::from_labels(dataset.labels().unwrap(), 4);
         let prior = TMixture::default().priors()[0];
         let terms = |samples: &[usize]| {

@@ -1,7 +1,6 @@
 //! Random halves of views, for data without shared samples.
 
-use crate::coordinates::profile::ColumnProfile;
-use crate::pilot::Views;
+use crate::coordinates::{Views, profile::ColumnProfile};
 use cdimc_core::ClusterError;
 use cdimc_data::{MultiView, Seed, ViewMask};
 use ndarray::Array2;

@@ -1,8 +1,7 @@
 //! Short searches that compare coordinates by held-out shared information, and priors by held-out likelihood.
 
-use crate::coordinates::profile::ColumnProfile;
 use crate::coordinates::projection::Projection;
-use crate::coordinates::{self, Kind, Width, kinds_of_views};
+use crate::coordinates::{Kind, Views, Width};
 use crate::folds::{held_out_log_likelihood, held_out_terms};
 use crate::model::Prior;
 use crate::model::em::Em;
@@ -11,9 +10,8 @@ use crate::search::{self, Optimum, Search, SearchState, starts};
 use crate::settings::TMixture;
 use crate::watch::Watch;
 use cdimc_core::{CRITICAL_Z, ClusterError, Observer, standard_errors};
-use cdimc_data::{MultiView, Seed};
+use cdimc_data::Seed;
 use rand::seq::SliceRandom;
-use std::cell::RefCell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Maximum number of starts and of refined starts of a pilot search.
@@ -24,25 +22,6 @@ const FOLDS: usize = 10;
 const HELD_OUT_TERMS: usize = 2000;
 /// Maximum number of divisions.
 const MAX_DIVISIONS: usize = 10;
-
-/// Data and the profiles of their columns.
-pub(crate) struct Views<'a> {
-    pub(crate) data: &'a MultiView,
-    pub(crate) profiles: Vec<Vec<ColumnProfile>>,
-    /// Projections of views of these data, all for one width.
-    known: RefCell<Vec<(usize, Projection)>>,
-}
-
-impl<'a> Views<'a> {
-    /// Profiles `data`, which is a subset of the samples of `all`.
-    pub(crate) fn of(data: &'a MultiView, all: &MultiView) -> Self {
-        Self::new(data, ColumnProfile::of_part(data, all))
-    }
-
-    pub(crate) fn new(data: &'a MultiView, profiles: Vec<Vec<ColumnProfile>>) -> Self {
-        Self { data, profiles, known: RefCell::default() }
-    }
-}
 
 /// Coordinates and prior to be compared.
 #[derive(Debug, Clone, Copy)]
@@ -70,10 +49,7 @@ impl PilotSearch<'_> {
         views: &Views<'_>,
         candidate: Candidate,
     ) -> Result<(Vec<Projection>, Observations, Vec<usize>), ClusterError> {
-        let kinds = kinds_of_views(candidate.kind, &views.profiles);
-        let (data, profiles, known) = (views.data, &views.profiles, &views.known);
-        let (projections, observations) =
-            coordinates::fit_unknown(data, profiles, &kinds, candidate.width, known)?;
+        let (projections, observations) = views.coordinates(candidate.kind, candidate.width)?;
         let samples = observations.samples_with_views(self.n_clusters);
         let order = starts::order(&observations.select(&samples), self.n_clusters, self.seed)?;
         let order: Vec<usize> = order.into_iter().map(|place| samples[place]).collect();

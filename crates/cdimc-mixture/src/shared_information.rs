@@ -1,11 +1,10 @@
 //! Shared information of views under labels from any method: T after one M step (specification, section 4).
 
 use crate::choice::candidates;
-use crate::coordinates::{self, Width, kinds_of_views};
+use crate::coordinates::{Views, Width};
 use crate::criterion;
 use crate::model::Prior;
 use crate::observations::Observations;
-use crate::pilot::Views;
 use crate::responsibilities::Responsibilities;
 use crate::settings::TMixture;
 use cdimc_core::{ClusterError, SharedInformation};
@@ -24,10 +23,7 @@ impl TMixture {
     ) -> Result<Box<dyn SharedInformation>, ClusterError> {
         let views = Views::of(data, data);
         let width = Width::by_centers(self.dimensions, n_clusters);
-        let of_kind = |kind| {
-            let kinds = kinds_of_views(kind, &views.profiles);
-            Ok(coordinates::fit(data, &views.profiles, &kinds, width)?.1)
-        };
+        let of_kind = |kind| Ok(views.coordinates(kind, width)?.1);
         let observations = candidates(self, &views).into_iter().map(of_kind);
         Ok(Box::new(LabelInformation {
             observations: observations.collect::<Result<_, ClusterError>>()?,

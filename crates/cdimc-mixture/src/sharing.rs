@@ -1,7 +1,7 @@
 //! Agreement of the views on clusters: shared information, and variation of single views.
 
 use crate::choice::candidates;
-use crate::coordinates::{self, Width, kinds_of_views};
+use crate::coordinates::{Views, Width};
 use crate::criterion::shared_information;
 use crate::fitted::FittedMixture;
 use crate::folds::cross_fitted;
@@ -9,7 +9,6 @@ use crate::model::passes::{Densities, add_logs};
 use crate::model::{Mixture, Prior};
 use crate::observations::{BLOCK, Observations};
 use crate::permutation::{Groups, SIGNIFICANCE_LEVEL, groups, permute_within};
-use crate::pilot::Views;
 use crate::responsibilities::Responsibilities;
 use crate::settings::TMixture;
 use cdimc_core::{CRITICAL_Z, ClusterError, Model};
@@ -103,8 +102,7 @@ impl TMixture {
         let (width, prior) = (Width::by_centers(self.dimensions, n_clusters), self.priors()[0]);
         let mut best: Option<(f64, ViewAgreement)> = None;
         for kind in candidates(self, &views) {
-            let kinds = kinds_of_views(kind, &views.profiles);
-            let (_, observations) = coordinates::fit(views.data, &views.profiles, &kinds, width)?;
+            let (_, observations) = views.coordinates(kind, width)?;
             let (labels, samples) = (labels.clone(), samples.clone());
             let found = ViewAgreement { observations, labels, n_clusters, prior, samples };
             let value = found.information_of(&found.labels);

@@ -2,14 +2,13 @@
 
 use crate::calibration;
 use crate::choice::{self, Choice};
-use crate::coordinates::{self, Kind, projection};
+use crate::coordinates::{self, Kind, Views, projection};
 use crate::criterion::{SharedNats, min_equal};
 use crate::fitted::{FittedMixture, MixtureModel, Solution};
 use crate::model::em::Em;
 use crate::model::passes::expectation;
 use crate::model::{Mixture, Prior};
 use crate::observations::Observations;
-use crate::pilot::Views;
 use crate::responsibilities::Responsibilities;
 use crate::search::{self, Optimum, Search, starts};
 use crate::sets::{Hiding, Limits};

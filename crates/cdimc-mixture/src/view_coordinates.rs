@@ -2,9 +2,8 @@
 
 use crate::archive::{projection_of, put_projection};
 use crate::choice::choose;
-use crate::coordinates::{Kind, observe, projection::Projection};
+use crate::coordinates::{Kind, Views, observe, projection::Projection};
 use crate::model::Prior;
-use crate::pilot::Views;
 use crate::settings::TMixture;
 use crate::shared_information::LabelInformation;
 use cdimc_core::archive::Archive;

@@ -14,6 +14,7 @@ use profile::ColumnProfile;
 use projection::Projection;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
+use std::collections::HashMap;
 
 /// Map from the rows of a view to coordinates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -41,22 +42,6 @@ impl Kind {
 const MIN_COORDINATES: usize = 5;
 /// A column with at least this share of equal values is not rankable.
 const MAX_TIE_SHARE: f64 = 0.5;
-
-/// Returns which samples are observed in which view, `(n_samples, n_views)`. In `unit`, a row of zeros has no
-/// direction and counts as missing: many equal rows would be a cluster of unbounded density. A view that is all
-/// zeros is kept.
-fn observed(data: &MultiView, kinds: &[Kind]) -> Array2<bool> {
-    let given = data.mask().entries();
-    let mut seen = given.to_owned();
-    for (v, _) in kinds.iter().enumerate().filter(|&(_, kind)| *kind == Kind::Unit) {
-        let (view, mut seen) = (data.matrix(v), seen.column_mut(v));
-        seen.iter_mut().enumerate().for_each(|(i, seen)| *seen &= !view.is_zero_row(i));
-        if !seen.iter().any(|&s| s) {
-            seen.assign(&given.column(v));
-        }
-    }
-    seen
-}
 
 /// Number of coordinates of a view: at most q, and in small data at most max(5, n / 2k) or k - 1, the rank of k
 /// centers.
@@ -86,15 +71,6 @@ impl Width {
     }
 }
 
-/// Returns `kind` for all views, with `standard` instead of `ranks` for views that are not rankable.
-pub(crate) fn kinds_of_views(kind: Kind, profiles: &[Vec<ColumnProfile>]) -> Vec<Kind> {
-    let of_view = |columns: &Vec<ColumnProfile>| match kind {
-        Kind::Ranks if !has_order(columns) => Kind::Standard,
-        _ => kind,
-    };
-    profiles.iter().map(of_view).collect()
-}
-
 /// Returns whether fewer than half of the varying columns have one value in half of the samples or more.
 pub(crate) fn has_order(columns: &[ColumnProfile]) -> bool {
     let varying: Vec<_> = columns.iter().filter(|column| !column.is_constant()).collect();
@@ -102,48 +78,64 @@ pub(crate) fn has_order(columns: &[ColumnProfile]) -> bool {
     2 * n_tied < varying.len()
 }
 
-/// Fits the projections of all views, given the `profiles` of their columns, and returns the observations.
-///
-/// # Errors
-/// If a decomposition does not converge.
-pub(crate) fn fit(
-    data: &MultiView,
-    profiles: &[Vec<ColumnProfile>],
-    kinds: &[Kind],
-    width: Width,
-) -> Result<(Vec<Projection>, Observations), ClusterError> {
-    fit_unknown(data, profiles, kinds, width, &RefCell::default())
+/// Data, the profiles of their columns, and the projections fitted to them.
+pub(crate) struct Views<'a> {
+    pub(crate) data: &'a MultiView,
+    pub(crate) profiles: Vec<Vec<ColumnProfile>>,
+    /// Projections by view, maximum number of coordinates and kind.
+    fitted: RefCell<HashMap<(usize, usize, Kind), Projection>>,
 }
 
-/// Like [`fit`], but takes projections from `known`, pairs of a view and a projection for the same data and width, and adds
-/// new ones.
-///
-/// # Errors
-/// As [`fit`].
-pub(crate) fn fit_unknown(
-    data: &MultiView,
-    profiles: &[Vec<ColumnProfile>],
-    kinds: &[Kind],
-    width: Width,
-    known: &RefCell<Vec<(usize, Projection)>>,
-) -> Result<(Vec<Projection>, Observations), ClusterError> {
-    let (seen, mut known) = (observed(data, kinds), known.borrow_mut());
-    let mut projections = Vec::with_capacity(kinds.len());
-    for (v, &kind) in kinds.iter().enumerate() {
-        let is_known = |(view, known): &&(usize, Projection)| *view == v && known.kind == kind;
-        if let Some((_, projection)) = known.iter().find(is_known) {
-            projections.push(projection.clone());
-            continue;
-        }
-        let rows = rows_of(&seen, v);
-        let q = width.of(rows.len());
-        let projection = Projection::fit(data.matrix(v), &rows, &profiles[v], q, kind)?;
-        known.push((v, projection.clone()));
-        projections.push(projection);
+impl<'a> Views<'a> {
+    /// Profiles `data`, which is a subset of the samples of `all`.
+    pub(crate) fn of(data: &'a MultiView, all: &MultiView) -> Self {
+        Self::new(data, ColumnProfile::of_part(data, all))
     }
-    drop(known);
-    let observations = observe(data, &projections);
-    Ok((projections, observations))
+
+    pub(crate) fn new(data: &'a MultiView, profiles: Vec<Vec<ColumnProfile>>) -> Self {
+        Self { data, profiles, fitted: RefCell::default() }
+    }
+
+    /// Fits projections of `kind` to all views, with `standard` instead of `ranks` for views that are not rankable, and
+    /// returns the observations.
+    ///
+    /// # Errors
+    /// If a decomposition does not converge.
+    pub(crate) fn coordinates(
+        &self,
+        kind: Kind,
+        width: Width,
+    ) -> Result<(Vec<Projection>, Observations), ClusterError> {
+        let of_view = |(v, columns): (usize, &Vec<ColumnProfile>)| {
+            let is_fit = kind != Kind::Ranks || has_order(columns);
+            self.projection(v, if is_fit { kind } else { Kind::Standard }, width)
+        };
+        let views = self.profiles.iter().enumerate();
+        let projections: Vec<Projection> = views.map(of_view).collect::<Result<_, _>>()?;
+        let observations = observe(self.data, &projections);
+        Ok((projections, observations))
+    }
+
+    /// Returns the projection of view `v`; each is fitted once.
+    fn projection(&self, v: usize, kind: Kind, width: Width) -> Result<Projection, ClusterError> {
+        let rows = self.rows(v, kind);
+        let (q, mut fitted) = (width.of(rows.len()), self.fitted.borrow_mut());
+        if let Some(known) = fitted.get(&(v, q, kind)) {
+            return Ok(known.clone());
+        }
+        let projection = Projection::fit(self.data.matrix(v), &rows, &self.profiles[v], q, kind)?;
+        fitted.insert((v, q, kind), projection.clone());
+        Ok(projection)
+    }
+
+    /// Returns the observed rows of view `v`. In `unit`, a row of zeros has no direction and counts as missing: many
+    /// equal rows would be a cluster of unbounded density. A view that is all zeros is kept.
+    fn rows(&self, v: usize, kind: Kind) -> Vec<usize> {
+        let observed = self.data.mask().observed_rows(v);
+        let is_row = |&i: &usize| kind != Kind::Unit || !self.data.matrix(v).is_zero_row(i);
+        let rows: Vec<usize> = observed.iter().copied().filter(is_row).collect();
+        if rows.is_empty() { observed } else { rows }
+    }
 }
 
 /// Returns the observations under given projections; view `v` of the data uses `projections[v]`.
@@ -179,10 +171,6 @@ pub(crate) fn observe_given(
         .collect();
     let resolutions = projections.iter().map(|projection| projection.resolutions.clone()).collect();
     Observations::new(&coordinates, seen.view(), resolutions)
-}
-
-fn rows_of(seen: &Array2<bool>, view: usize) -> Vec<usize> {
-    (0..seen.nrows()).filter(|&i| seen[[i, view]]).collect()
 }
 
 /// Returns the Euclidean length, without overflow.
