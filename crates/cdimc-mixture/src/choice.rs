@@ -5,11 +5,10 @@
 
 use crate::coordinates::profile::ColumnProfile;
 use crate::coordinates::projection::Projection;
-use crate::coordinates::{Kind, Views, Width, has_order};
+use crate::coordinates::{Kind, Views, has_order};
 use crate::halves::halves;
 use crate::model::Prior;
-use crate::observations::Observations;
-use crate::pilot::{Candidate, Pilot, PilotSearch};
+use crate::pilot::{Pilot, PilotSearch};
 use crate::search::SearchState;
 use crate::settings::TMixture;
 use cdimc_core::{ClusterError, Observer, Step};
@@ -34,16 +33,10 @@ pub struct Evidence {
 
 /// Chosen coordinates and prior.
 pub(crate) struct Choice {
-    pub(crate) kind: Kind,
-    pub(crate) projections: Vec<Projection>,
-    /// Samples that have a view, with similar samples next to one another.
-    pub(crate) observations: Observations,
-    /// Position of each of these samples in the data.
-    pub(crate) order: Vec<usize>,
+    /// The chosen coordinates, and the state of the search on them under the prior.
+    pub(crate) pilot: Pilot,
     pub(crate) evidence: Vec<Evidence>,
     pub(crate) prior: Prior,
-    /// State of the search on these observations under this prior.
-    pub(crate) state: SearchState,
 }
 
 /// Shared information below this counts as zero, in nats.
@@ -74,9 +67,8 @@ pub(crate) fn choose(
         let done = done.load(Ordering::Relaxed).min(of);
         observer.on_step(&Step { stage: "coordinates", done, of, ..*step })
     };
-    let search = PilotSearch { settings, n_clusters, seed, observer: &report, done: &done };
-    let width = Width::by_centers(settings.dimensions, n_clusters);
-    let first = Candidate { kind: kinds[0], width, prior: priors[0] };
+    let prior = priors[0];
+    let search = PilotSearch { settings, n_clusters, seed, prior, observer: &report, done: &done };
     let mut evidence = Vec::new();
     let is_open = kinds.len() > 1;
     let shares = views.data.mask().shares_samples();
@@ -84,50 +76,45 @@ pub(crate) fn choose(
     let (halved, profiles) = halved.unzip();
     let halved = halved.as_ref().zip(profiles).map(|(data, profiles)| Views::new(data, profiles));
     let compared = if shares { Some(views) } else { halved.as_ref() };
-    let (candidate, found) = match compared {
+    let (kind, found) = match compared {
         Some(compared) if is_open || priors.len() > 1 => {
-            let best = best(&search, compared, (first, &kinds), &mut evidence)?;
-            (best.candidate, shares.then_some(best))
+            let best = best(&search, compared, &kinds, &mut evidence)?;
+            (best.kind, shares.then_some(best))
         }
         // A single column leaves nothing to compare.
-        _ if is_open => (Candidate { kind: Kind::Standard, ..first }, None),
-        _ => (first, None),
+        _ if is_open => (Kind::Standard, None),
+        _ => (kinds[0], None),
     };
-    if let ([prior], None) = (&priors[..], &found) {
-        let (projections, observations, order) = search.coordinates(views, candidate)?;
-        let (kind, prior, state) = (candidate.kind, *prior, SearchState::default());
-        return Ok(Choice { kind, projections, observations, order, evidence, prior, state });
-    }
-    let best = match found {
+    let mut pilot = match found {
         Some(best) => best,
+        None if priors.len() == 1 => {
+            return Ok(Choice { pilot: search.pilot(views, kind)?, evidence, prior });
+        }
         None => {
-            let mut pilot = search.run_pilot(views, candidate)?;
+            let mut pilot = search.run_pilot(views, kind)?;
             search.refine(&mut pilot)?;
             pilot
         }
     };
-    let prior = search.likeliest_prior(&best, &priors)?;
-    let Pilot { projections, observations, order, state, .. } = best;
-    // Another prior invalidates all starts.
-    let state = if prior == candidate.prior { state } else { SearchState::default() };
-    let kind = candidate.kind;
-    Ok(Choice { kind, projections, observations, order, evidence, prior, state })
+    let likeliest = search.likeliest_prior(&pilot, &priors)?;
+    if likeliest != prior {
+        // Another prior invalidates all starts.
+        pilot.state = SearchState::default();
+    }
+    Ok(Choice { pilot, evidence, prior: likeliest })
 }
 
-/// Returns the pilot of the kind with the most shared information; width and prior are from `first`.
+/// Returns the pilot of the kind with the most shared information.
 ///
 /// Kinds compete by successive halving (Jamieson and Talwalkar, AISTATS 2016): after EM, the better half continues.
 fn best(
     search: &PilotSearch<'_>,
     views: &Views<'_>,
-    (first, kinds): (Candidate, &[Kind]),
+    kinds: &[Kind],
     evidence: &mut Vec<Evidence>,
 ) -> Result<Pilot, ClusterError> {
-    let mut pilots = Vec::with_capacity(kinds.len());
-    for &kind in kinds {
-        let pilot = search.run_pilot(views, Candidate { kind, ..first })?;
-        pilots.push(pilot);
-    }
+    let pilots = kinds.iter().map(|&kind| search.run_pilot(views, kind));
+    let mut pilots = pilots.collect::<Result<Vec<Pilot>, ClusterError>>()?;
     if pilots.len() > 1 {
         let half = pilots.len().div_ceil(2);
         pilots.sort_by(|a, b| b.shared_information().total_cmp(&a.shared_information()));
@@ -145,10 +132,9 @@ fn best(
     let Some(mut best) = best else { unreachable!("one kind at least is searched") };
     // Without shared information, the clusters are no evidence for any kind.
     let shared = best.best().shared.information;
-    let standard = Candidate { kind: Kind::Standard, ..first };
-    let is_open = kinds.contains(&standard.kind) && best.candidate.kind != standard.kind;
+    let is_open = kinds.contains(&Kind::Standard) && best.kind != Kind::Standard;
     if is_open && shared < MIN_SHARED_NATS {
-        best = search.run_pilot(views, standard)?;
+        best = search.run_pilot(views, Kind::Standard)?;
         search.refine(&mut best)?;
     }
     Ok(best)
@@ -236,8 +222,8 @@ mod tests {
 
     #[test]
     fn many_small_clusters_get_the_coordinates_that_their_centers_span() {
-        let Choice { projections, evidence, .. } = chosen(10);
-        let widths: Vec<usize> = projections.iter().map(Projection::width).collect();
+        let Choice { pilot, evidence, .. } = chosen(10);
+        let widths: Vec<usize> = pilot.projections.iter().map(Projection::width).collect();
         // The second view has only seven columns.
         assert_eq!(widths, [9, 7, 9]);
         assert!(evidence.iter().all(|e| e.widths == widths), "{evidence:?}");
@@ -296,7 +282,7 @@ mod tests {
             chosen_of(&TMixture::default(), &data, 3)
         };
         let both = kinds(vec![skewed, seldom.clone()]);
-        let chosen: Vec<Kind> = both.projections.iter().map(|p| p.kind).collect();
+        let chosen: Vec<Kind> = both.pilot.projections.iter().map(|p| p.kind).collect();
         assert_eq!(chosen, [Kind::Ranks, Kind::Standard]);
         let without_order = kinds(vec![seldom.clone(), seldom]);
         assert!(without_order.evidence.iter().all(|e| e.kinds[0] != Kind::Ranks));
@@ -312,7 +298,7 @@ mod tests {
         let data = MultiView::from_nan_rows(views).unwrap();
         let settings =
             TMixture { coordinates: Coordinates::Ranks, starts: 2, ..TMixture::default() };
-        let projections = chosen_of(&settings, &data, 3).projections;
+        let projections = chosen_of(&settings, &data, 3).pilot.projections;
         assert!(projections.iter().all(|projection| projection.kind == Kind::Ranks));
     }
 

@@ -7,6 +7,7 @@ use crate::model::Prior;
 use crate::model::em::Em;
 use crate::model::passes::moments_of;
 use crate::observations::Observations;
+use crate::pilot::Pilot;
 use crate::search::{self, Search, SearchState};
 use crate::settings::TMixture;
 use crate::watch::Watch;
@@ -98,7 +99,8 @@ impl ClusterNumberSearch {
         let views = Views::of(part.as_ref().unwrap_or(data), data);
         check_number(largest, views.data.n_samples())?;
         let middle = largest.div_ceil(2).max(2);
-        let Choice { kind, prior, .. } = choice::choose(settings, &views, middle, seed, observer)?;
+        let Choice { pilot: Pilot { kind, .. }, prior, .. } =
+            choice::choose(settings, &views, middle, seed, observer)?;
         // Width for the largest number in a fitted share; a width by centers separates small data worse
         // (`docs/notes/mixture.md`).
         let width =

@@ -23,53 +23,37 @@ const HELD_OUT_TERMS: usize = 2000;
 /// Maximum number of divisions.
 const MAX_DIVISIONS: usize = 10;
 
-/// Coordinates and prior to be compared.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Candidate {
-    pub(crate) kind: Kind,
-    pub(crate) width: Width,
-    pub(crate) prior: Prior,
-}
-
 /// Settings of the short searches.
 pub(crate) struct PilotSearch<'a> {
     pub(crate) settings: &'a TMixture,
     pub(crate) n_clusters: usize,
     pub(crate) seed: Seed,
+    pub(crate) prior: Prior,
     pub(crate) observer: &'a dyn Observer,
     /// Number of finished searches and refinements.
     pub(crate) done: &'a AtomicUsize,
 }
 
 impl PilotSearch<'_> {
-    /// Returns the projections of a candidate, the observations of samples that have a view, and their positions in
-    /// the data; similar samples are next to one another.
-    pub(crate) fn coordinates(
-        &self,
-        views: &Views<'_>,
-        candidate: Candidate,
-    ) -> Result<(Vec<Projection>, Observations, Vec<usize>), ClusterError> {
-        let (projections, observations) = views.coordinates(candidate.kind, candidate.width)?;
+    /// Returns the coordinates of a kind for the samples that have a view, without a search; similar samples are next
+    /// to one another.
+    pub(crate) fn pilot(&self, views: &Views<'_>, kind: Kind) -> Result<Pilot, ClusterError> {
+        let width = Width::by_centers(self.settings.dimensions, self.n_clusters);
+        let (projections, observations) = views.coordinates(kind, width)?;
         let samples = observations.samples_with_views(self.n_clusters);
         let order = starts::order(&observations.select(&samples), self.n_clusters, self.seed)?;
         let order: Vec<usize> = order.into_iter().map(|place| samples[place]).collect();
-        Ok((projections, observations.select(&order), order))
-    }
-
-    /// Runs a few starts to the end of EM.
-    pub(crate) fn run_pilot(
-        &self,
-        views: &Views<'_>,
-        candidate: Candidate,
-    ) -> Result<Pilot, ClusterError> {
-        let (projections, observations, order) = self.coordinates(views, candidate)?;
+        let observations = observations.select(&order);
         let mut places = vec![None; views.data.n_samples()];
         order.iter().enumerate().for_each(|(place, &i)| places[i] = Some(place));
         let (state, held_out) = (SearchState::default(), Vec::new());
-        let mut pilot =
-            Pilot { candidate, projections, observations, order, places, state, held_out };
-        let Pilot { observations, state, .. } = &mut pilot;
-        self.search(observations, &candidate.prior).run_starts(state, self.observer)?;
+        Ok(Pilot { kind, projections, observations, order, places, state, held_out })
+    }
+
+    /// Runs a few starts to the end of EM.
+    pub(crate) fn run_pilot(&self, views: &Views<'_>, kind: Kind) -> Result<Pilot, ClusterError> {
+        let mut pilot = self.pilot(views, kind)?;
+        self.search(&pilot.observations).run_starts(&mut pilot.state, self.observer)?;
         pilot.held_out = self.held_out(&pilot, &pilot);
         self.done.fetch_add(1, Ordering::Relaxed);
         Ok(pilot)
@@ -77,8 +61,7 @@ impl PilotSearch<'_> {
 
     /// Refines the starts until no move is accepted.
     pub(crate) fn refine(&self, pilot: &mut Pilot) -> Result<(), ClusterError> {
-        let Pilot { candidate, observations, state, .. } = pilot;
-        self.search(observations, &candidate.prior).refine(state, self.observer)?;
+        self.search(&pilot.observations).refine(&mut pilot.state, self.observer)?;
         pilot.held_out = self.held_out(pilot, pilot);
         self.done.fetch_add(1, Ordering::Relaxed);
         Ok(())
@@ -101,8 +84,8 @@ impl PilotSearch<'_> {
             let shuffled = self.shuffled(n_samples, division);
             let (shared, places): (Vec<usize>, Vec<usize>) =
                 shuffled.into_iter().filter_map(|i| Some((i, place_of(i)?.0))).unzip();
-            let (prior, parts) = (&coordinates.candidate.prior, (places.as_slice(), FOLDS));
-            let terms = held_out_terms(observations, &of_clusters, prior, parts);
+            let parts = (places.as_slice(), FOLDS);
+            let terms = held_out_terms(observations, &of_clusters, &self.prior, parts);
             shared.into_iter().zip(terms).for_each(|(i, term)| {
                 sums[i] = if division == 0 { term } else { sums[i] + term };
             });
@@ -140,8 +123,8 @@ impl PilotSearch<'_> {
         samples
     }
 
-    fn search<'b>(&self, observations: &'b Observations, prior: &'b Prior) -> Search<'b> {
-        let Self { settings, n_clusters, seed, .. } = *self;
+    fn search<'b>(&'b self, observations: &'b Observations) -> Search<'b> {
+        let Self { settings, n_clusters, seed, ref prior, .. } = *self;
         let effort = (EFFORT.0.min(settings.starts), EFFORT.1);
         Search { observations, prior, n_clusters, effort, seed }
     }
@@ -180,12 +163,13 @@ impl PilotSearch<'_> {
 
 /// Coordinates and the result of a short search on them.
 pub(crate) struct Pilot {
-    pub(crate) candidate: Candidate,
+    pub(crate) kind: Kind,
     pub(crate) projections: Vec<Projection>,
     pub(crate) observations: Observations,
+    /// Position of each of the observations in the data.
     pub(crate) order: Vec<usize>,
     /// Inverse of `order`; `None` for a sample without a view.
-    places: Vec<Option<usize>>,
+    pub(crate) places: Vec<Option<usize>>,
     pub(crate) state: SearchState,
     /// Held-out terms of T under the best mixture, one per sample.
     held_out: Vec<f64>,

@@ -10,7 +10,7 @@ use crate::model::passes::expectation;
 use crate::model::{Mixture, Prior};
 use crate::observations::Observations;
 use crate::responsibilities::Responsibilities;
-use crate::search::{self, Optimum, Search, starts};
+use crate::search::{self, Optimum, Search};
 use crate::sets::{Hiding, Limits};
 use crate::settings::TMixture;
 use crate::watch::Watch;
@@ -92,29 +92,22 @@ impl TMixture {
         let views = Views::of(searched, data);
         let found = self.search(&views, n_clusters, seed, observer)?;
         let Found { choice, best: Optimum { fit, shared }, refined } = found;
-        let prior = choice.prior;
+        let Choice { pilot, evidence, prior } = choice;
         let mut fit = fit.by_size();
-        let (projections, evidence) = (choice.projections, choice.evidence);
-        let solution = |observations, fit| Solution {
-            projections: projections.clone(),
-            observations,
-            fit,
-            shared,
-            refined,
-            evidence,
-            prior,
-        };
-        if choice.observations.n_samples == data.n_samples() {
-            let back = starts::places(&choice.order);
+        let observations = if pilot.observations.n_samples == data.n_samples() {
+            let back: Vec<usize> = pilot.places.into_iter().flatten().collect();
             fit.responsibilities = fit.responsibilities.select(&back);
-            return Ok(solution(choice.observations.select(&back), fit));
-        }
-        drop(part);
-        let all = coordinates::observe(data, &projections);
-        let watch = Watch::new(observer, "all samples", 1, all.n_samples);
-        let (_, _, moments) = expectation(&all, &fit.mixture);
-        let fit = Em::new(&all, &prior, &watch).run(moments)?;
-        Ok(solution(all, fit))
+            pilot.observations.select(&back)
+        } else {
+            drop(part);
+            let all = coordinates::observe(data, &pilot.projections);
+            let watch = Watch::new(observer, "all samples", 1, all.n_samples);
+            let (_, _, moments) = expectation(&all, &fit.mixture);
+            fit = Em::new(&all, &prior, &watch).run(moments)?;
+            all
+        };
+        let projections = pilot.projections;
+        Ok(Solution { projections, observations, fit, shared, refined, evidence, prior })
     }
 
     /// Chooses coordinates and searches: in few samples several times, with the most typical result.
@@ -146,9 +139,9 @@ impl TMixture {
         observer: &dyn Observer,
     ) -> Result<Found, ClusterError> {
         let mut choice = choice::choose(self, views, n_clusters, seed, observer)?;
-        let state = std::mem::take(&mut choice.state);
+        let state = std::mem::take(&mut choice.pilot.state);
         let search = Search {
-            observations: &choice.observations,
+            observations: &choice.pilot.observations,
             prior: &choice.prior,
             n_clusters,
             effort: (self.starts, self.n_refined()),
@@ -309,7 +302,7 @@ fn most_typical(found: Vec<Found>, n_samples: usize) -> Found {
             // Samples without a view of this kind are a group of their own.
             let mut labels = vec![found.best.fit.mixture.n_clusters(); n_samples];
             let of_found = found.best.fit.responsibilities.labels();
-            found.choice.order.iter().zip(of_found).for_each(|(&i, label)| labels[i] = label);
+            found.choice.pilot.order.iter().zip(of_found).for_each(|(&i, label)| labels[i] = label);
             (found, labels)
         })
         .collect();

@@ -38,7 +38,7 @@ impl ViewAnalysis for TMixture {
         let (pooling, diagonal) = (Some(prior.kappa), Some(prior.diagonal));
         let settings = Self { dimensions: max_width, pooling, diagonal, ..self.clone() };
         let chosen = choose(&settings, &Views::of(data, data), n_clusters, seed, observer)?;
-        Ok(Arc::new(Projections { of_views: chosen.projections, prior }))
+        Ok(Arc::new(Projections { of_views: chosen.pilot.projections, prior }))
     }
 
     fn information(
@@ -127,7 +127,7 @@ mod tests {
         };
         let chosen = choose(&settings, &Views::of(&data, &data), 4, Seed::new(1), &silent).unwrap();
         let prior = settings.priors()[0];
-        let of_fit = Projections { of_views: chosen.projections, prior };
+        let of_fit = Projections { of_views: chosen.pilot.projections, prior };
         assert_eq!((bytes(&*found), found.kinds()), (bytes(&of_fit), of_fit.kinds()));
         let archive = Archive::from_bytes("test file", &bytes(&*found)).unwrap();
         let again = settings.read_coordinates(&archive, &found.kinds()).unwrap();

@@ -29,13 +29,6 @@ pub(crate) fn order(
     Ok(order)
 }
 
-/// Returns the position of each sample in `order`.
-pub(crate) fn places(order: &[usize]) -> Vec<usize> {
-    let mut places = vec![0; order.len()];
-    order.iter().enumerate().for_each(|(place, &i)| places[i] = place);
-    places
-}
-
 /// State of a start after its first iterations.
 pub(crate) struct Start {
     pub(crate) index: usize,
