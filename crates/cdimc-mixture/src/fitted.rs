@@ -2,6 +2,7 @@
 //! coordinates and contributions of views.
 
 use crate::association::Association;
+use crate::calibration;
 use crate::choice::Evidence;
 use crate::columns::ColumnMeans;
 use crate::coordinates::{self, Kind, projection::Projection};
@@ -12,10 +13,10 @@ use crate::model::passes::{Densities, expectation};
 use crate::model::{Mixture, Prior};
 use crate::observations::Observations;
 use crate::responsibilities::{Responsibilities, tempered};
-use crate::sets::Limits;
+use crate::sets::{Hiding, Limits};
 use crate::settings::TMixture;
-use cdimc_core::{ClusterError, Clustering, Model, archive::Archive, check_views};
-use cdimc_data::{MultiView, Standardizer};
+use cdimc_core::{ClusterError, Clustering, Curve, Model, archive::Archive, check_views};
+use cdimc_data::{MultiView, Seed, Standardizer};
 use ndarray::{Array2, ArrayView1};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -30,8 +31,8 @@ pub(crate) struct Solution {
     pub(crate) fit: Fit,
     /// Shared information of the search.
     pub(crate) shared: SharedNats,
-    /// Log-likelihood and shared information of every refined start.
-    pub(crate) refined: Vec<(f64, SharedNats)>,
+    /// Log-likelihood and shared information of the refined starts.
+    pub(crate) curves: Vec<Curve>,
     /// Evidence for the kinds of coordinates.
     pub(crate) evidence: Vec<Evidence>,
     pub(crate) prior: Prior,
@@ -83,48 +84,85 @@ pub struct Findings {
 }
 
 impl MixtureModel {
+    /// Returns the model of a solution for `data`.
     pub(crate) fn new(
         settings: TMixture,
         data: &MultiView,
         solution: &Solution,
-        (exponent, set_limits): (f64, Option<Limits>),
+        seed: Seed,
     ) -> Self {
-        let Solution { projections, observations, fit, shared, evidence, .. } = solution;
-        let labels = fit.responsibilities.labels();
-        let k = fit.mixture.n_clusters();
-        let columns: Vec<ColumnMeans> =
-            (0..data.n_views()).map(|v| ColumnMeans::of(data, v, &labels, k)).collect();
-        let distances = distances(observations, &fit.mixture, &labels);
-        let max_distances = distances.into_iter().map(|of_view| {
-            quantile(of_view.into_iter().filter(|d| !d.is_nan()).collect(), UNUSUAL_QUANTILE)
-        });
-        let association = Association::of(data, observations, (&fit.mixture, &columns), |block| {
-            let raw = Array2::from_shape_fn((block.len, k), |(i, c)| {
-                fit.responsibilities.at(block.first + i, c)
-            });
-            tempered(&raw, exponent)
-        });
-        Self {
+        let Solution { projections, observations, fit, shared, evidence, prior, .. } = solution;
+        let model = Self {
             settings,
-            association,
             projections: projections.clone(),
             mixture: fit.mixture.clone(),
-            exponent,
-            set_limits,
-            max_distances: max_distances.collect(),
+            exponent: 1.0,
+            set_limits: None,
+            max_distances: Vec::new(),
             discriminant: Discriminant::new(&fit.mixture, &fit.pooled),
-            standardizers: columns.iter().map(ColumnMeans::standardizer).collect(),
-            columns,
+            columns: Vec::new(),
+            association: None,
+            standardizers: Vec::new(),
             findings: Findings {
                 coordinates: projections.iter().map(|projection| projection.kind).collect(),
                 evidence: evidence.clone(),
-                pooling: Some(solution.prior.kappa),
-                diagonal: Some(solution.prior.diagonal),
+                pooling: Some(prior.kappa),
+                diagonal: Some(prior.diagonal),
                 shared_information: (shared.n_samples > 0).then_some(shared.information),
                 log_likelihood: fit.log_likelihood,
-                contributions: contributions(observations, &fit.mixture),
+                contributions: Vec::new(),
                 n_samples: observations.n_samples,
             },
+        };
+        model.with_statistics(data, observations, &fit.responsibilities, seed)
+    }
+
+    /// Replaces all that is computed from samples under the mixture: column means, limits of unusual rows, the
+    /// calibration with the limits of sets, and associations and contributions of views.
+    pub(crate) fn with_statistics(
+        self,
+        data: &MultiView,
+        observations: &Observations,
+        responsibilities: &Responsibilities,
+        seed: Seed,
+    ) -> Self {
+        let (mixture, prior) = (&self.mixture, &self.prior());
+        let (labels, k) = (responsibilities.labels(), mixture.n_clusters());
+        let columns: Vec<ColumnMeans> =
+            (0..data.n_views()).map(|v| ColumnMeans::of(data, v, &labels, k)).collect();
+        let distances = distances(observations, mixture, &labels);
+        let max_distances = distances.into_iter().map(|of_view| {
+            quantile(of_view.into_iter().filter(|d| !d.is_nan()).collect(), UNUSUAL_QUANTILE)
+        });
+        let exponent = calibration::exponent(observations, responsibilities, prior, seed);
+        let hiding = Hiding { observations, mixture, prior, exponent, seed };
+        let set_limits = hiding.limits(self.settings.coverage);
+        let association = Association::of(data, observations, (mixture, &columns), |block| {
+            let raw = Array2::from_shape_fn((block.len, k), |(i, c)| {
+                responsibilities.at(block.first + i, c)
+            });
+            tempered(&raw, exponent)
+        });
+        let contributions = contributions(observations, mixture);
+        Self {
+            exponent,
+            set_limits,
+            max_distances: max_distances.collect(),
+            association,
+            standardizers: columns.iter().map(ColumnMeans::standardizer).collect(),
+            columns,
+            findings: Findings { contributions, ..self.findings },
+            ..self
+        }
+    }
+
+    /// Returns the prior of the fit.
+    pub(crate) fn prior(&self) -> Prior {
+        let given = self.settings.priors()[0];
+        Prior {
+            kappa: self.findings.pooling.unwrap_or(given.kappa),
+            diagonal: self.findings.diagonal.unwrap_or(given.diagonal),
+            ..given
         }
     }
 

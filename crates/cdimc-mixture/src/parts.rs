@@ -5,11 +5,10 @@
 //! convergence ([`Pass::settles`]). The remaining quantities are computed from the initial subsample
 //! ([`MixtureModel::completed`]).
 
-use crate::criterion::SharedNats;
 use crate::discriminant::Discriminant;
-use crate::fitted::{Findings, MixtureModel, Solution};
+use crate::fitted::{Findings, MixtureModel};
 use crate::model::Mixture;
-use crate::model::em::{Fit, TOLERANCE};
+use crate::model::em::TOLERANCE;
 use crate::model::moments::{Moments, ViewMoments};
 use crate::model::passes::expectation;
 use crate::observations::{MIN_VARIANCE, Observations};
@@ -207,14 +206,17 @@ impl MixtureModel {
     /// # Errors
     /// If the pass belongs to another model.
     pub fn after(&self, pass: &Pass) -> Result<Self, ClusterError> {
-        let widths = self.mixture.views.iter().map(|view| view.width).collect();
-        if pass.shape() != (self.mixture.n_clusters(), widths) {
+        let widths: Vec<usize> = self.mixture.views.iter().map(|view| view.width).collect();
+        let shape = (self.mixture.n_clusters(), widths);
+        if pass.shape() != shape {
             return Err(unfit("it is of another model"));
         }
         let all = Observations {
             n_samples: pass.n_samples,
+            widths: shape.1,
             variances: pass.coordinates.iter().map(Sums::variances).collect(),
-            ..self.no_observations()
+            resolutions: self.projections.iter().map(|p| p.resolutions.clone()).collect(),
+            blocks: Vec::new(),
         };
         let (mixture, pooled) = Mixture::fit(&pass.moments, &all, &self.prior(), None);
         Ok(Self {
@@ -235,54 +237,10 @@ impl MixtureModel {
     /// # Errors
     /// If the samples do not fit the model.
     pub fn completed(&self, searched: &MultiView, seed: Seed) -> Result<Self, ClusterError> {
-        let prior = self.prior();
         let views: Vec<usize> = (0..self.projections.len()).collect();
-        let observations = Observations {
-            resolutions: self.no_observations().resolutions,
-            ..self.observe(searched, &views)?
-        };
-        let (responsibilities, log_likelihood, moments) = expectation(&observations, &self.mixture);
-        let (_, pooled) = Mixture::fit(&moments, &observations, &prior, None);
-        let calibration = self.settings.calibrate(
-            &observations,
-            (&responsibilities, &self.mixture),
-            &prior,
-            seed,
-        );
-        let mixture = self.mixture.clone();
-        let solution = Solution {
-            projections: self.projections.clone(),
-            observations,
-            fit: Fit {
-                responsibilities,
-                log_likelihood,
-                mixture,
-                pooled,
-                moments,
-                is_abandoned: false,
-            },
-            shared: SharedNats::default(),
-            refined: Vec::new(),
-            evidence: Vec::new(),
-            prior,
-        };
-        let made = Self::new(self.settings.clone(), searched, &solution, calibration);
-        let findings = Findings {
-            contributions: made.findings.contributions.clone(),
-            ..self.findings.clone()
-        };
-        Ok(Self { discriminant: self.discriminant.clone(), findings, ..made })
-    }
-
-    /// Returns observations without samples.
-    fn no_observations(&self) -> Observations {
-        Observations {
-            n_samples: 0,
-            widths: self.mixture.views.iter().map(|view| view.width).collect(),
-            variances: Vec::new(),
-            resolutions: self.projections.iter().map(|p| p.resolutions.clone()).collect(),
-            blocks: Vec::new(),
-        }
+        let observations = self.observe(searched, &views)?;
+        let responsibilities = self.responsibilities(&observations);
+        Ok(self.clone().with_statistics(searched, &observations, &responsibilities, seed))
     }
 }
 

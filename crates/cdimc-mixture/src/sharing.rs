@@ -249,7 +249,6 @@ fn log_sum(a: ArrayView1<'_, f64>, b: ArrayView1<'_, f64>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::MixtureModel;
     use cdimc_core::Silent;
     use cdimc_data::{MissingPattern, SyntheticViews};
     use rand::Rng;
@@ -260,9 +259,7 @@ mod tests {
         let data = views.generate(Seed::new(1)).unwrap().views().to_vec();
         let data = MultiView::from_nan_rows(data).unwrap();
         let settings = TMixture { dimensions: 2, starts: 2, ..TMixture::default() };
-        let solution = settings.solve(&data, 3, Seed::new(1), &Silent).unwrap();
-        let model =
-            MixtureModel::new(settings, &data, &solution, (1.0, None)).fitted_to(&data).unwrap();
+        let (model, _) = settings.train(&data, 3, Seed::new(1), &Silent).unwrap();
         let agreement = model.agreement(Seed::new(1));
         assert_eq!(agreement.observations.widths, vec![2; data.n_views()]);
         let (own, same) = agreement.compare_information(&model.labels);

@@ -2,8 +2,7 @@
 //! 10.1016/j.csda.2006.11.025).
 
 use crate::criterion::shared_information;
-use crate::fitted::{FittedMixture, MixtureModel};
-use crate::model::Prior;
+use crate::fitted::FittedMixture;
 use crate::model::em::Em;
 use crate::model::passes::moments_of;
 use crate::search::{self, Optimum, Search, SearchState};
@@ -128,18 +127,6 @@ impl FittedMixture {
     }
 }
 
-impl MixtureModel {
-    /// Returns the prior of the fit.
-    pub(crate) fn prior(&self) -> Prior {
-        let given = self.settings.priors()[0];
-        Prior {
-            kappa: self.findings.pooling.unwrap_or(given.kappa),
-            diagonal: self.findings.diagonal.unwrap_or(given.diagonal),
-            ..given
-        }
-    }
-}
-
 /// Sample indices, ascending, and their clusters.
 struct Subsample {
     seen: Vec<usize>,
@@ -229,7 +216,7 @@ impl<'a> Overlap<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::TMixture;
+    use crate::{MixtureModel, TMixture};
     use cdimc_core::Clusterer;
     use cdimc_core::Silent;
     use cdimc_data::{Dataset, MissingPattern, MultiView, SyntheticViews};

@@ -1,17 +1,12 @@
 //! Fit of the method, from data to a model.
 
-use crate::calibration;
 use crate::choice::{self, Choice};
 use crate::coordinates::{self, Kind, Views, projection};
-use crate::criterion::{SharedNats, min_equal};
+use crate::criterion::min_equal;
 use crate::fitted::{FittedMixture, MixtureModel, Solution};
 use crate::model::em::Em;
 use crate::model::passes::expectation;
-use crate::model::{Mixture, Prior};
-use crate::observations::Observations;
-use crate::responsibilities::Responsibilities;
 use crate::search::{self, Optimum, Search};
-use crate::sets::{Hiding, Limits};
 use crate::settings::TMixture;
 use crate::watch::Watch;
 use cdimc_core::check::{at_least_one, positive, setting};
@@ -53,24 +48,9 @@ impl TMixture {
         check_n_clusters(n_clusters, data.n_samples())?;
         let solution = self.solve(data, n_clusters, seed, observer)?;
         observer.step("calibration", 0, 1, None)?;
-        let calibration = self.calibrate(
-            &solution.observations,
-            (&solution.fit.responsibilities, &solution.fit.mixture),
-            &solution.prior,
-            seed,
-        );
-        let model = MixtureModel::new(self.clone(), data, &solution, calibration);
-        let rule_values =
-            |of: fn(&(f64, SharedNats)) -> f64| solution.refined.iter().map(of).collect();
-        let curves = vec![
-            Curve { name: "log-likelihood".to_owned(), values: rule_values(|refined| refined.0) },
-            Curve {
-                name: "shared-information".to_owned(),
-                values: rule_values(|refined| refined.1.information),
-            },
-        ];
+        let model = MixtureModel::new(self.clone(), data, &solution, seed);
         let mixture = FittedMixture::new(model, solution.observations);
-        let clustering = Clustering { curves, ..mixture.clustering() };
+        let clustering = Clustering { curves: solution.curves, ..mixture.clustering() };
         clustering.check(Self::NAME)?;
         Ok((mixture, clustering))
     }
@@ -91,7 +71,7 @@ impl TMixture {
         let searched = part.as_ref().unwrap_or(data);
         let views = Views::of(searched, data);
         let found = self.search(&views, n_clusters, seed, observer)?;
-        let Found { choice, best: Optimum { fit, shared }, refined } = found;
+        let Found { choice, best: Optimum { fit, shared }, curves } = found;
         let Choice { pilot, evidence, prior } = choice;
         let mut fit = fit.by_size();
         let observations = if pilot.observations.n_samples == data.n_samples() {
@@ -107,7 +87,7 @@ impl TMixture {
             all
         };
         let projections = pilot.projections;
-        Ok(Solution { projections, observations, fit, shared, refined, evidence, prior })
+        Ok(Solution { projections, observations, fit, shared, curves, evidence, prior })
     }
 
     /// Chooses coordinates and searches: in few samples several times, with the most typical result.
@@ -148,21 +128,15 @@ impl TMixture {
             seed,
         };
         let found = search.run(state, observer)?;
-        let refined = found.iter().map(|f| (f.fit.log_likelihood, f.shared)).collect();
-        Ok(Found { choice, best: search::best(found), refined })
-    }
-
-    /// Returns the exponent that calibrates the responsibilities, and the limits of the sets of clusters.
-    pub(crate) fn calibrate(
-        &self,
-        observations: &Observations,
-        (responsibilities, mixture): (&Responsibilities, &Mixture),
-        prior: &Prior,
-        seed: Seed,
-    ) -> (f64, Option<Limits>) {
-        let exponent = calibration::exponent(observations, responsibilities, prior, seed);
-        let hiding = Hiding { observations, mixture, prior, exponent, seed };
-        (exponent, hiding.limits(self.coverage))
+        let curve = |name: &str, value: fn(&Optimum) -> f64| Curve {
+            name: name.to_owned(),
+            values: found.iter().map(value).collect(),
+        };
+        let curves = vec![
+            curve("log-likelihood", |found| found.fit.log_likelihood),
+            curve("shared-information", |found| found.shared.information),
+        ];
+        Ok(Found { choice, best: search::best(found), curves })
     }
 
     /// Returns how often a fit of `n_samples` samples searches: 7 times below 500 samples, else once.
@@ -286,8 +260,8 @@ impl Clusterer for TMixture {
 struct Found {
     choice: Choice,
     best: Optimum,
-    /// Log-likelihood and shared information of every refined start.
-    refined: Vec<(f64, SharedNats)>,
+    /// Log-likelihood and shared information of the refined starts.
+    curves: Vec<Curve>,
 }
 
 /// Returns the most typical result. Results whose T is nearly the largest compete. The winner has the largest sum of
