@@ -157,6 +157,18 @@ impl MixtureModel {
         sd > 0.0 && (sd * sd - mean * (1.0 - mean)).abs() < 1e-9
     }
 
+    /// Returns the normal scores of the values `given` of a column, or `None` if the view is not in `ranks`.
+    ///
+    /// They are in the order of the values. The rows of unit length of `unit` would not be: a constant column follows the
+    /// lengths of the rows.
+    ///
+    /// # Panics
+    /// If there is no such view or column.
+    pub fn normal_scores(&self, view: usize, column: usize, given: &[f64]) -> Option<Vec<f64>> {
+        let scores = self.projections[view].scores.as_ref()?;
+        Some(given.iter().map(|&x| scores.of(x, column)).collect())
+    }
+
     /// Returns the mean of a column in a cluster, and its standard deviation within clusters, in the units of the view.
     fn mean_and_sd(&self, view: usize, column: usize, cluster: usize) -> (f64, f64) {
         let columns = &self.columns[view];

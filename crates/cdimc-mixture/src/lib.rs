@@ -44,7 +44,6 @@ mod permutation;
 mod pilot;
 mod proposal;
 mod responsibilities;
-mod scale;
 mod search;
 mod sets;
 mod settings;
