@@ -38,8 +38,8 @@ impl FittedMixture {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{MixtureModel, TMixture};
-    use cdimc_core::{Clusterer, Silent};
+    use crate::TMixture;
+    use cdimc_core::Silent;
     use cdimc_data::{MultiView, Seed};
     use rand::Rng;
 
@@ -55,12 +55,9 @@ mod tests {
             vec![view(|c| 5.0 * c as f64), view(|c| if c == 2 { 5.0 } else { 0.0 }), view(|_| 0.0)];
         let data = MultiView::from_nan_rows(views).unwrap();
         let settings = TMixture { starts: 4, ..TMixture::default() };
-        let fitted = settings.fit(&data, 3, Seed::new(1), &Silent).unwrap();
-        let model = MixtureModel::from_bytes(&fitted.model.unwrap().to_bytes().unwrap()).unwrap();
-        let contributions = model.findings.contributions.clone();
-        let model = model.fitted_to(&data).unwrap();
+        let (model, clustering) = settings.train(&data, 3, Seed::new(1), &Silent).unwrap();
         let found = model.contributions_by_cluster();
-        let labels = &fitted.clustering.labels;
+        let labels = &clustering.labels;
         let by_view = model.labels_by_view();
         let alike = |v: usize| (0..n).filter(|&i| by_view[v][i] == Some(labels[i])).count();
         assert!(alike(0) == n && alike(1) < n, "{} {}", alike(0), alike(1));
@@ -74,6 +71,7 @@ mod tests {
         for (c, nats) in found.row(0).iter().enumerate() {
             all += nats * labels.iter().filter(|&&l| l == c).count() as f64 / n as f64;
         }
-        assert!((all - contributions[0].shared_information.unwrap()).abs() < 1e-9);
+        let contribution = model.model.findings.contributions[0].shared_information.unwrap();
+        assert!((all - contribution).abs() < 1e-9);
     }
 }

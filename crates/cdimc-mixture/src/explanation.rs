@@ -451,8 +451,8 @@ pub(crate) mod tests {
         let views = vec![first, dataset.views()[1].clone()];
         let data = MultiView::from_nan_rows(views).unwrap();
         let settings = TMixture { starts: 2, ..TMixture::default() };
-        let model = settings.fit(&data, 3, Seed::new(1), &Silent).unwrap().model.unwrap();
-        let model = MixtureModel::from_bytes(&model.to_bytes().unwrap()).unwrap();
+        let (FittedMixture { model, .. }, _) =
+            settings.train(&data, 3, Seed::new(1), &Silent).unwrap();
         assert!(model.is_binary(0, 0) && !model.is_binary(0, 1) && !model.is_binary(0, 2));
     }
 }

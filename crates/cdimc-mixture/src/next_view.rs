@@ -126,7 +126,7 @@ fn gamma(shape: f64, rng: &mut impl Rng) -> f64 {
 mod tests {
     use super::*;
     use crate::{Coordinates, TMixture};
-    use cdimc_core::{Clusterer, Silent};
+    use cdimc_core::Silent;
     use ndarray::{Array2, s};
 
     #[test]
@@ -168,12 +168,10 @@ mod tests {
         let data = MultiView::from_nan_rows(views).unwrap();
         let settings =
             TMixture { coordinates: Coordinates::Standard, starts: 4, ..TMixture::default() };
-        let fitted = settings.fit(&data, 3, Seed::new(1), &Silent).unwrap();
-        let bytes = fitted.model.unwrap().to_bytes().unwrap();
-        let model = MixtureModel::from_bytes(&bytes).unwrap();
+        let (fitted, _) = settings.train(&data, 3, Seed::new(1), &Silent).unwrap();
         // Samples of clusters 0 and 2, by their first view alone.
         let part = MultiView::from_nan_rows(vec![first.slice(s![..3, ..]).to_owned()]).unwrap();
-        let fitted = model.with_samples(&part, &[0]).unwrap();
+        let fitted = fitted.model.with_samples(&part, &[0]).unwrap();
         let next = fitted.next_views(&part, &[0], &[0, 2], Seed::new(1));
         let [best, second, last] = next[0][..] else { panic!("{next:?}") };
         assert!(best.view % 2 == 1 && second.view % 2 == 1 && last.view == 2, "{next:?}");

@@ -80,8 +80,7 @@ impl FittedMixture {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{MixtureModel, TMixture};
-    use cdimc_core::Clusterer;
+    use crate::TMixture;
     use cdimc_core::Silent;
     use cdimc_data::MultiView;
     use ndarray::Array2;
@@ -100,9 +99,7 @@ mod tests {
         }
         let data = MultiView::from_nan_rows(views).unwrap();
         let settings = TMixture { starts: 4, ..TMixture::default() };
-        let fitted = settings.fit(&data, 2, Seed::new(1), &Silent).unwrap();
-        let model = MixtureModel::from_bytes(&fitted.model.unwrap().to_bytes().unwrap()).unwrap();
-        let model = model.fitted_to(&data).unwrap();
+        let (model, _) = settings.train(&data, 2, Seed::new(1), &Silent).unwrap();
         let found = model.labels_by_others(Seed::new(1), &Silent).unwrap().unwrap();
         let without_third = &found[2];
         assert_eq!(without_third[7], None, "it has no other view");
@@ -111,9 +108,7 @@ mod tests {
         let right = (0..n).filter(|&i| without_third[i] == Some(pair[i % 2])).count();
         assert_eq!(right, n - 1);
         let one = MultiView::from_nan_rows(vec![data.view(2).to_owned()]).unwrap();
-        let fitted = settings.fit(&one, 2, Seed::new(1), &Silent).unwrap();
-        let model = MixtureModel::from_bytes(&fitted.model.unwrap().to_bytes().unwrap()).unwrap();
-        let model = model.fitted_to(&one).unwrap();
+        let (model, _) = settings.train(&one, 2, Seed::new(1), &Silent).unwrap();
         assert_eq!(model.labels_by_others(Seed::new(1), &Silent).unwrap(), None);
     }
 }

@@ -252,7 +252,7 @@ fn unfit(why: &str) -> ClusterError {
 mod tests {
     use super::*;
     use crate::TMixture;
-    use cdimc_core::{Clusterer, Fitted, Model, Silent};
+    use cdimc_core::{Model, Silent};
     use cdimc_data::{MissingPattern, SyntheticViews};
 
     const VIEWS: [usize; 3] = [0, 1, 2];
@@ -270,9 +270,8 @@ mod tests {
     }
 
     fn fitted(data: &MultiView) -> (Vec<usize>, MixtureModel) {
-        let Fitted { clustering, model } = settings().fit(data, 4, Seed::new(3), &Silent).unwrap();
-        let bytes = model.unwrap().to_bytes().unwrap();
-        (clustering.labels, MixtureModel::from_bytes(&bytes).unwrap())
+        let (fitted, clustering) = settings().train(data, 4, Seed::new(3), &Silent).unwrap();
+        (clustering.labels, fitted.model)
     }
 
     fn parts_of(data: &MultiView, sizes: &[usize]) -> Vec<MultiView> {
@@ -345,10 +344,9 @@ mod tests {
     fn passes_of_other_models_and_damaged_ones_are_refused() {
         let data = data();
         let (_, model) = fitted(&data);
-        let other = settings().fit(&data, 3, Seed::new(3), &Silent).unwrap().model;
-        let other = MixtureModel::from_bytes(&other.unwrap().to_bytes().unwrap()).unwrap();
-        let (ours, theirs) =
-            (model.pass_over(&data, &VIEWS).unwrap(), other.pass_over(&data, &VIEWS).unwrap());
+        let (other, _) = settings().train(&data, 3, Seed::new(3), &Silent).unwrap();
+        let [ours, theirs] =
+            [model.clone(), other.model].map(|model| model.pass_over(&data, &VIEWS).unwrap());
         assert!(model.after(&theirs).is_err());
         assert!(Pass::sum(vec![ours.clone(), theirs]).is_err());
         let mut bytes = ours.to_bytes().unwrap();

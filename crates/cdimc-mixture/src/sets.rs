@@ -196,8 +196,8 @@ fn quantile(mut scores: Vec<Score>, coverage: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{MixtureModel, TMixture};
-    use cdimc_core::{Clusterer, Model, Silent};
+    use crate::{FittedMixture, MixtureModel, TMixture};
+    use cdimc_core::{Model, Silent};
     use cdimc_data::{MissingPattern, MultiView, SyntheticViews};
 
     #[test]
@@ -233,14 +233,13 @@ mod tests {
         let mask = MissingPattern::PerView(0.4).mask(n, n_views, Seed::new(1)).unwrap();
         let data = dataset.observe(mask).unwrap();
         let settings = TMixture { starts: 4, ..TMixture::default() };
-        let fitted = settings.fit(&data, 4, Seed::new(1), &Silent).unwrap();
-        let bytes = fitted.model.unwrap().to_bytes().unwrap();
-        let model = MixtureModel::from_bytes(&bytes).unwrap();
+        let (FittedMixture { model, .. }, clustering) =
+            settings.train(&data, 4, Seed::new(1), &Silent).unwrap();
         let by_all = model.predict(&complete).unwrap();
         assert!(by_all.sets.unwrap().iter().zip(&by_all.labels).all(|(set, c)| set == &[*c]));
-        let (sets, labels) = (fitted.clustering.sets.unwrap(), fitted.clustering.labels);
+        let (sets, labels) = (clustering.sets.unwrap(), clustering.labels);
         assert!(sets.iter().zip(&labels).all(|(set, c)| set.contains(c)));
-        let confidence = fitted.clustering.confidence.unwrap();
+        let confidence = clustering.confidence.unwrap();
         let is_unsure = |i: usize| confidence[i] < TMixture::default().coverage;
         for n_measured in 0..n_views {
             let n_views_of = |i: usize| data.mask().n_views_of(i);

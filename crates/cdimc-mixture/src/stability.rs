@@ -216,7 +216,7 @@ impl<'a> Overlap<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{MixtureModel, TMixture};
+    use crate::TMixture;
     use cdimc_core::Clusterer;
     use cdimc_core::Silent;
     use cdimc_data::{Dataset, MissingPattern, MultiView, SyntheticViews};
@@ -226,12 +226,9 @@ mod tests {
         let mask = MissingPattern::PerView(0.3).mask(n, dataset.n_views(), Seed::new(1)).unwrap();
         let data = dataset.observe(mask).unwrap();
         let settings = TMixture { starts: 4, ..TMixture::default() };
-        let fitted = settings.fit(&data, k, Seed::new(3), &Silent).unwrap();
-        let bytes = fitted.model.unwrap().to_bytes().unwrap();
-        let model = MixtureModel::from_bytes(&bytes).unwrap();
-        let model = model.fitted_to(&data).unwrap();
+        let (model, clustering) = settings.train(&data, k, Seed::new(3), &Silent).unwrap();
         let found = model.stability(10, Seed::new(1), &Silent).unwrap();
-        (found, fitted.clustering.labels)
+        (found, clustering.labels)
     }
 
     #[test]

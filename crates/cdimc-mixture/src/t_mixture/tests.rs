@@ -166,9 +166,7 @@ fn imputation_uses_the_residuals_of_any_number_of_other_views() {
     let many = SyntheticViews { n_samples: 400, views: many, ..SyntheticViews::default() };
     for dataset in [dataset(400), many.generate(Seed::new(1)).unwrap()] {
         let data = incomplete(&dataset);
-        let fitted = quick().fit(&data, 4, Seed::new(3), &Silent).unwrap();
-        let bytes = fitted.model.unwrap().to_bytes().unwrap();
-        let model = MixtureModel::from_bytes(&bytes).unwrap();
+        let (_, model) = fitted(&data);
         let by_clusters = MixtureModel { association: None, ..model.clone() };
         let first = MultiView::from_nan_rows(vec![dataset.views()[0].clone()]).unwrap();
         let error = |model: &MixtureModel| -> f64 {
