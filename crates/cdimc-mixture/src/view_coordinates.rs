@@ -11,7 +11,7 @@ use cdimc_core::{
     AnalysisSize, ClusterError, Observer, SharedInformation, ViewAnalysis, ViewCoordinates,
 };
 use cdimc_data::{Matrix, MultiView, Seed};
-use ndarray::{Array2, s};
+use ndarray::Array2;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -81,12 +81,7 @@ impl ViewCoordinates for Projections {
     }
 
     fn of_rows(&self, view: usize, rows_of: &Matrix, rows: &[usize]) -> Array2<f64> {
-        let projection = &self.of_views[view];
-        let mut all = Array2::zeros((rows.len(), projection.width()));
-        projection.each_block(rows_of, rows, |start, block| {
-            all.slice_mut(s![start..start + block.nrows(), ..]).assign(&block);
-        });
-        all
+        self.of_views[view].of_rows(rows_of, rows)
     }
 
     fn shared_information(

@@ -9,7 +9,7 @@ mod sparse;
 use crate::observations::Observations;
 use cdimc_core::ClusterError;
 use cdimc_data::MultiView;
-use ndarray::{Array2, ArrayView1, s};
+use ndarray::{Array2, ArrayView1};
 use profile::ColumnProfile;
 use projection::Projection;
 use serde::{Deserialize, Serialize};
@@ -162,11 +162,7 @@ pub(crate) fn observe_given(
             let x = data.matrix(given);
             let rows = projection.nonzero_rows(x, data.mask().observed_rows(given));
             rows.iter().for_each(|&i| seen[[i, view]] = true);
-            let mut all = Array2::zeros((rows.len(), projection.width()));
-            projection.each_block(x, &rows, |start, block| {
-                all.slice_mut(s![start..start + block.nrows(), ..]).assign(&block);
-            });
-            all
+            projection.of_rows(x, &rows)
         })
         .collect();
     let resolutions = projections.iter().map(|projection| projection.resolutions.clone()).collect();

@@ -9,7 +9,7 @@ use cdimc_core::ClusterError;
 use cdimc_data::Matrix;
 use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::{Accum, Mat, MatRef, Par};
-use ndarray::{Array2, ArrayView2};
+use ndarray::{Array2, ArrayView2, Axis};
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -93,11 +93,9 @@ impl Projection {
         fitted.resolutions = resolutions(&relative, columns, fitted.directions.as_deref());
         fitted.shift = vec![0.0; fitted.width()];
         let mut shift = vec![0.0; fitted.width()];
-        fitted.each_block(x, rows, |_, coordinates| {
-            for row in coordinates.rows() {
-                shift.iter_mut().zip(row).for_each(|(s, z)| *s += z / rows.len() as f64);
-            }
-        });
+        for row in fitted.of_rows(x, rows).rows() {
+            shift.iter_mut().zip(row).for_each(|(s, z)| *s += z / n as f64);
+        }
         fitted.shift = shift;
         Ok(fitted)
     }
@@ -124,25 +122,16 @@ impl Projection {
         rows
     }
 
-    /// Calls `visit(start, coordinates)` for each block of the rows `rows` of `x`; `coordinates` is `(n_rows, q)`.
-    pub(crate) fn each_block(
-        &self,
-        x: &Matrix,
-        rows: &[usize],
-        mut visit: impl FnMut(usize, ArrayView2<'_, f64>),
-    ) {
-        // Enough blocks for all threads, few enough for memory.
-        for (start, part) in (0..).step_by(PARTS * BLOCK_ROWS).zip(rows.chunks(PARTS * BLOCK_ROWS))
-        {
-            let blocks: Vec<Array2<f64>> =
-                part.par_chunks(BLOCK_ROWS).map(|rows| self.coordinates(x, rows)).collect();
-            for (block, coordinates) in blocks.iter().enumerate() {
-                visit(start + block * BLOCK_ROWS, coordinates.view());
-            }
-        }
+    /// Returns the coordinates of the rows `rows` of `x`, `(n_rows, q)`, by blocks in parallel.
+    pub(crate) fn of_rows(&self, x: &Matrix, rows: &[usize]) -> Array2<f64> {
+        let mut all = Array2::zeros((rows.len(), self.width()));
+        let blocks = all.axis_chunks_iter_mut(Axis(0), BLOCK_ROWS).zip(rows.chunks(BLOCK_ROWS));
+        let blocks: Vec<_> = blocks.collect();
+        blocks.into_par_iter().for_each(|(mut to, rows)| to.assign(&self.coordinates(x, rows)));
+        all
     }
 
-    /// Returns the coordinates of `rows`, `(n_rows, q)`.
+    /// Returns the coordinates of one block of rows.
     fn coordinates(&self, x: &Matrix, rows: &[usize]) -> Array2<f64> {
         let mut z = match &self.directions {
             None => self.prepared(x, rows),
@@ -393,7 +382,7 @@ fn dot(a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>) -> Array2<f64> {
 mod tests {
     use super::*;
     use cdimc_data::Seed;
-    use ndarray::{Axis, concatenate, stack};
+    use ndarray::{concatenate, stack};
     use rand::Rng;
 
     fn random(n: usize, d: usize) -> Array2<f64> {
