@@ -67,38 +67,23 @@ impl Observations {
         observed: ArrayView2<'_, bool>,
         resolutions: Vec<Vec<f64>>,
     ) -> Self {
-        let widths = coordinates.iter().map(Array2::ncols).collect();
-        let mut next = vec![0; coordinates.len()];
-        let row = |v: usize, block: &mut BlockView, sample: u16| {
-            block.push(sample, coordinates[v].row(next[v]).iter().copied());
-            next[v] += 1;
-        };
-        Self { resolutions, ..Self::fill(observed, widths, row) }
-    }
-
-    /// Builds the blocks from the rows that `push` adds for each view and sample.
-    pub(crate) fn fill(
-        observed: ArrayView2<'_, bool>,
-        widths: Vec<usize>,
-        mut push: impl FnMut(usize, &mut BlockView, u16),
-    ) -> Self {
         let (n_samples, n_views) = observed.dim();
+        let mut next = vec![0; n_views];
         let mut blocks = Vec::with_capacity(n_samples.div_ceil(BLOCK));
         for first in (0..n_samples).step_by(BLOCK) {
             let len = BLOCK.min(n_samples - first);
-            let view = |v| {
+            let view = |v: usize| {
                 let mut view = BlockView::default();
-                for i in 0..len {
-                    if observed[[first + i, v]] {
-                        push(v, &mut view, i as u16);
-                    }
+                for i in (0..len).filter(|i| observed[[first + i, v]]) {
+                    view.push(i as u16, coordinates[v].row(next[v]).iter().copied());
+                    next[v] += 1;
                 }
                 view.lanes.shrink_to_fit();
                 view
             };
             blocks.push(Block { first, len, views: (0..n_views).map(view).collect() });
         }
-        let resolutions = widths.iter().map(|&q| vec![0.0; q]).collect();
+        let widths = coordinates.iter().map(Array2::ncols).collect();
         let mut all = Self { n_samples, widths, variances: Vec::new(), resolutions, blocks };
         all.variances = (0..n_views).map(|v| all.column_variances(v)).collect();
         all
