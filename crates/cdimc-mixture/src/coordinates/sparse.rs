@@ -34,8 +34,14 @@ impl<'a> SparseRows<'a> {
 
     /// Returns the rows `rows` of P times `b`, `(n_features, q)`.
     pub(crate) fn times(&self, rows: &[usize], b: ArrayView2<'_, f64>) -> Array2<f64> {
-        let b = self.scaled(b.nrows(), b.ncols(), |j, a| b[[j, a]]);
-        self.times_scaled(rows, &b)
+        let scaled = self.scaled(b.nrows(), b.ncols(), |j, a| b[[j, a]]);
+        let mut images = Array2::zeros((rows.len(), b.ncols()));
+        Arch::new().dispatch(|| {
+            for (mut to, &i) in images.outer_iter_mut().zip(rows) {
+                to.assign(&ArrayView1::from(&self.image(i, &scaled)));
+            }
+        });
+        images
     }
 
     /// Returns `PᵀP b` over the rows `rows`, in fixed parts, so that the result does not depend on threads.
@@ -84,16 +90,6 @@ impl<'a> SparseRows<'a> {
             }
         }
         scaled
-    }
-
-    fn times_scaled(&self, rows: &[usize], b: &Scaled) -> Array2<f64> {
-        let mut images = Array2::zeros((rows.len(), b.of_means.len()));
-        Arch::new().dispatch(|| {
-            for (mut to, &i) in images.outer_iter_mut().zip(rows) {
-                to.assign(&ArrayView1::from(&self.image(i, b)));
-            }
-        });
-        images
     }
 
     /// Returns row `i` of P times B.
