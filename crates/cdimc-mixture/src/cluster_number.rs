@@ -2,7 +2,7 @@
 
 use crate::choice::{self, Choice};
 use crate::coordinates::{Views, Width};
-use crate::criterion::shared_information_under;
+use crate::criterion::terms_under;
 use crate::model::Prior;
 use crate::model::em::Em;
 use crate::model::passes::moments_of;
@@ -143,8 +143,7 @@ impl ClusterNumberSearch {
             let begin = moments_of(&part, &found.fit.responsibilities.select(seen));
             let watch = Watch::new(&report, "held out", SPLITS, part.n_samples);
             let fit = Em::new(&part, prior, &watch).run(begin)?;
-            let held_out = observations.select(held_out);
-            Ok(shared_information_under(&held_out, &fit.mixture).information)
+            Ok(terms_under(&observations.select(held_out), &fit.mixture).1.information)
         };
         let parts: Vec<f64> =
             self.splits.par_iter().map(of_split).collect::<Result<_, ClusterError>>()?;

@@ -44,15 +44,8 @@ pub(crate) fn terms(
     terms_under(observations, &mixture)
 }
 
-/// Returns T under a given mixture, possibly fitted to other samples.
-pub(crate) fn shared_information_under(
-    observations: &Observations,
-    mixture: &Mixture,
-) -> SharedNats {
-    terms_under(observations, mixture).1
-}
-
-/// Returns the term of every sample under a given mixture, NaN for fewer than two views, and T.
+/// Returns the term of every sample under a given mixture, NaN for fewer than two views, and T. The mixture may be
+/// fitted to other samples.
 pub(crate) fn terms_under(
     observations: &Observations,
     mixture: &Mixture,

@@ -1,7 +1,7 @@
 //! Permutation test of independent views.
 
 use crate::cluster_number::ClusterNumberSearch;
-use crate::criterion::shared_information_under;
+use crate::criterion::terms_under;
 use crate::model::Mixture;
 use crate::observations::Observations;
 use crate::search::{Search, starts};
@@ -94,7 +94,7 @@ impl ClusterNumberSearch {
             for start in 0..STARTS {
                 let start = starts::run_start(&search, start, &watch)?;
                 let (mixture, _) = Mixture::fit(&start.moments, observations, &self.prior, None);
-                most = most.max(shared_information_under(observations, &mixture).information);
+                most = most.max(terms_under(observations, &mixture).1.information);
             }
             Ok(most)
         };
