@@ -1,13 +1,10 @@
 //! Calibration of the responsibilities by one exponent (specification, section 5): on held-out samples, the
 //! posterior of each view best predicts the posterior of the other views.
 
-// The kernels and their callees must be inlined into one function compiled for the running processor.
-#![allow(clippy::inline_always)]
-
 use crate::folds::cross_fitted;
-use crate::model::passes::Densities;
+use crate::model::passes::log_densities;
 use crate::model::{Mixture, Prior};
-use crate::observations::{BLOCK, Observations};
+use crate::observations::Observations;
 use crate::responsibilities::Responsibilities;
 use cdimc_data::Seed;
 use rand::seq::SliceRandom;
@@ -81,32 +78,20 @@ impl Posteriors {
 /// Returns the posteriors for every view of samples with two views or more.
 fn posteriors(observations: &Observations, mixture: &Mixture) -> Vec<Posteriors> {
     let k = mixture.n_clusters();
+    let views = log_densities(observations, mixture);
+    let mut of_samples = vec![Vec::new(); observations.n_samples];
+    for (samples, logs) in &views {
+        samples.iter().zip(logs.rows()).for_each(|(&i, row)| of_samples[i].push(row));
+    }
     let mut pairs = Vec::new();
-    let mut densities = Densities::default();
-    for block in &observations.blocks {
-        // (n_views, BLOCK, n_clusters)
-        let mut logs: Vec<Option<Vec<f64>>> = vec![None; observations.n_views() * BLOCK];
-        for (v, (view, components)) in block.views.iter().zip(&mixture.views).enumerate() {
-            densities.of(view, components, mixture.nu);
-            for (j, &i) in view.samples.iter().enumerate() {
-                let of_row = |c| densities.logs[Densities::index(j, c, k)];
-                logs[v * BLOCK + i as usize] = Some((0..k).map(of_row).collect());
-            }
-        }
-        for i in 0..block.len {
-            let of_sample =
-                || (0..observations.n_views()).filter_map(|v| logs[v * BLOCK + i].as_ref());
-            if of_sample().count() < 2 {
-                continue;
-            }
-            let total: Vec<f64> = (0..k).map(|c| of_sample().map(|logs| logs[c]).sum()).collect();
-            for logs in of_sample() {
-                let own = (0..k).map(|c| mixture.log_weights[c] + logs[c]).collect();
-                let others =
-                    (0..k).map(|c| mixture.log_weights[c] + total[c] - logs[c]).collect::<Vec<_>>();
-                let others = posterior(&others);
-                pairs.push(Posteriors { own: less_largest(own), others });
-            }
+    for of_sample in of_samples.iter().filter(|of_sample| of_sample.len() > 1) {
+        let total: Vec<f64> = (0..k).map(|c| of_sample.iter().map(|logs| logs[c]).sum()).collect();
+        for logs in of_sample {
+            let own = (0..k).map(|c| mixture.log_weights[c] + logs[c]).collect();
+            let others =
+                (0..k).map(|c| mixture.log_weights[c] + total[c] - logs[c]).collect::<Vec<_>>();
+            let others = posterior(&others);
+            pairs.push(Posteriors { own: less_largest(own), others });
         }
     }
     pairs

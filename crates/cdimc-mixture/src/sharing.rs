@@ -5,9 +5,9 @@ use crate::coordinates::{Views, Width};
 use crate::criterion::shared_information;
 use crate::fitted::FittedMixture;
 use crate::folds::cross_fitted;
-use crate::model::passes::{Densities, add_logs};
+use crate::model::passes::log_densities;
 use crate::model::{Mixture, Prior};
-use crate::observations::{BLOCK, Observations};
+use crate::observations::Observations;
 use crate::permutation::{Groups, SIGNIFICANCE_LEVEL, groups, permute_within};
 use crate::responsibilities::Responsibilities;
 use crate::settings::TMixture;
@@ -172,27 +172,9 @@ struct LogDensities {
 
 impl LogDensities {
     fn of(observations: &Observations, mixture: &Mixture) -> Self {
-        let k = mixture.n_clusters();
-        let of_view = |v: usize| {
-            let mut samples = Vec::with_capacity(observations.n_observed(v));
-            observations.each_row(v, |i, _| samples.push(i));
-            let mut logs = Array2::zeros((samples.len(), k));
-            let (mut densities, mut next) = (Densities::default(), 0);
-            for block in &observations.blocks {
-                let view = &block.views[v];
-                densities.of(view, &mixture.views[v], mixture.nu);
-                let mut of_block = vec![0.0; k * BLOCK];
-                add_logs(&mut of_block, view, &densities.logs);
-                for &i in &view.samples {
-                    (0..k).for_each(|c| logs[[next, c]] = of_block[c * BLOCK + i as usize]);
-                    next += 1;
-                }
-            }
-            (samples, logs)
-        };
         Self {
             log_weights: Array1::from(mixture.log_weights.clone()),
-            views: (0..mixture.views.len()).map(of_view).collect(),
+            views: log_densities(observations, mixture),
             n_samples: observations.n_samples,
         }
     }

@@ -12,6 +12,7 @@ use crate::model::kernel::{CACHE_LINE, SquaredDistances, add_rows, exp, ln};
 use crate::model::moments::{Moments, ViewMoments};
 use crate::observations::{BLOCK, Block, BlockView, LANES, Observations};
 use crate::responsibilities::Responsibilities;
+use ndarray::Array2;
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
@@ -169,6 +170,31 @@ pub(crate) fn add_logs(joint: &mut [f64], view: &BlockView, logs: &[f64]) {
             samples.iter().zip(logs).for_each(|(&i, log)| joint[i as usize] += log);
         }
     }
+}
+
+/// Returns the samples of the observed rows of every view, and the rows' log densities, `(n_observed, n_clusters)`.
+pub(crate) fn log_densities(
+    observations: &Observations,
+    mixture: &Mixture,
+) -> Vec<(Vec<usize>, Array2<f64>)> {
+    let k = mixture.n_clusters();
+    let of_view = |(v, components): (usize, &Components)| {
+        let mut samples = Vec::with_capacity(observations.n_observed(v));
+        let mut logs = Array2::zeros((observations.n_observed(v), k));
+        let mut densities = Densities::default();
+        for block in &observations.blocks {
+            let view = &block.views[v];
+            densities.of(view, components, mixture.nu);
+            for (j, &i) in view.samples.iter().enumerate() {
+                for (c, log) in logs.row_mut(samples.len()).iter_mut().enumerate() {
+                    *log = densities.logs[Densities::index(j, c, k)];
+                }
+                samples.push(block.first + i as usize);
+            }
+        }
+        (samples, logs)
+    };
+    mixture.views.iter().enumerate().map(of_view).collect()
 }
 
 /// Replaces the log densities of a block, `(n_clusters, BLOCK)`, by responsibilities, and `maxima` by the log-likelihood of
