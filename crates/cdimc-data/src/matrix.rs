@@ -143,16 +143,26 @@ impl Matrix {
     /// If there is no such row.
     pub fn row<'a>(&'a self, i: usize, buffer: &'a mut Vec<f64>) -> &'a [f64] {
         match &self.0 {
-            Storage::Dense(values) => match values.row(i).to_slice() {
-                Some(row) => row,
-                None => unreachable!("dense matrices are in standard layout"),
-            },
+            Storage::Dense(values) => dense_row(values, i),
             Storage::Sparse(values, _) => {
                 buffer.resize(values.ncols(), 0.0);
                 values.write_row(i, buffer);
                 buffer
             }
         }
+    }
+
+    /// Returns columns and values of the stored cells of row `i`: all of a dense row, the entries of a sparse one.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn stored(&self, i: usize) -> impl Iterator<Item = (usize, f64)> {
+        let (columns, values) = match &self.0 {
+            Storage::Dense(values) => (None, dense_row(values, i)),
+            Storage::Sparse(values, _) => (Some(values.row(i).0), values.row(i).1),
+        };
+        let column = move |at: usize| columns.map_or(at, |columns| columns[at] as usize);
+        values.iter().enumerate().map(move |(at, &x)| (column(at), x))
     }
 
     /// Returns the rows `rows` as a dense array, `(rows.len(), n_columns)`.
@@ -292,41 +302,21 @@ impl Matrix {
     /// Returns row, column and value of the first value for which `odd(row, value)` holds; it skips implicit zeros and tests
     /// a missing sparse row once.
     pub fn find(&self, odd: impl Fn(usize, f64) -> bool) -> Option<(usize, usize, f64)> {
-        let columns = 0..self.ncols();
-        (0..self.nrows()).find_map(|i| match &self.0 {
-            Storage::Dense(values) => {
-                let row = values.row(i);
-                let j = columns.clone().find(|&j| odd(i, row[j]))?;
-                Some((i, j, row[j]))
+        (0..self.nrows()).find_map(|i| {
+            if self.sparse().is_some_and(|values| values.is_missing(i)) {
+                return odd(i, f64::NAN).then_some((i, 0, f64::NAN));
             }
-            Storage::Sparse(values, _) if values.is_missing(i) => {
-                odd(i, f64::NAN).then_some((i, 0, f64::NAN))
-            }
-            Storage::Sparse(values, _) => {
-                let (columns, of_row) = values.row(i);
-                let at = of_row.iter().position(|&x| odd(i, x))?;
-                Some((i, columns[at] as usize, of_row[at]))
-            }
+            let (j, x) = self.stored(i).find(|&(_, x)| odd(i, x))?;
+            Some((i, j, x))
         })
     }
 
     /// Returns the NaN cells of rows that also have other values: per column with such cells, its rows.
     pub fn missing_cells(&self) -> BTreeMap<usize, Vec<usize>> {
         let mut missing: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        let mut add = |i, j, x: f64| {
-            if x.is_nan() {
-                missing.entry(j).or_default().push(i);
-            }
-        };
         for i in (0..self.nrows()).filter(|&i| !self.is_missing(i)) {
-            match &self.0 {
-                Storage::Dense(values) => {
-                    values.row(i).iter().enumerate().for_each(|(j, &x)| add(i, j, x));
-                }
-                Storage::Sparse(values, _) => {
-                    let (columns, of_row) = values.row(i);
-                    columns.iter().zip(of_row).for_each(|(&j, &x)| add(i, j as usize, x));
-                }
+            for (j, _) in self.stored(i).filter(|(_, x)| x.is_nan()) {
+                missing.entry(j).or_default().push(i);
             }
         }
         missing
@@ -369,12 +359,8 @@ impl Matrix {
     /// # Panics
     /// If there is no such row.
     pub fn is_zero_row(&self, i: usize) -> bool {
-        match &self.0 {
-            Storage::Dense(values) => values.row(i).iter().all(|&x| x == 0.0),
-            Storage::Sparse(values, _) => {
-                !values.is_missing(i) && values.row(i).1.iter().all(|&x| x == 0.0)
-            }
-        }
+        let is_missing = self.sparse().is_some_and(|values| values.is_missing(i));
+        !is_missing && self.stored(i).all(|(_, x)| x == 0.0)
     }
 
     /// Returns the transpose.
@@ -401,6 +387,14 @@ impl Matrix {
             }
             Storage::Sparse(values, _) => values.hide_rows(is_hidden).into(),
         }
+    }
+}
+
+/// Returns row `i` of a dense matrix.
+fn dense_row(values: &Array2<f64>, i: usize) -> &[f64] {
+    match values.row(i).to_slice() {
+        Some(row) => row,
+        None => unreachable!("dense matrices are in standard layout"),
     }
 }
 

@@ -110,15 +110,7 @@ impl Projection {
         if self.kind != Kind::Unit || self.scales.iter().all(|&scale| scale == 0.0) {
             return rows;
         }
-        let informative = |(j, x): (usize, &f64)| *x != 0.0 && self.scales[j] > 0.0;
-        let mut buffer = Vec::new();
-        rows.retain(|&i| match x.sparse() {
-            Some(sparse) => {
-                let (columns, values) = sparse.row(i);
-                columns.iter().map(|&j| j as usize).zip(values).any(informative)
-            }
-            None => x.row(i, &mut buffer).iter().enumerate().any(informative),
-        });
+        rows.retain(|&i| x.stored(i).any(|(j, x)| x != 0.0 && self.scales[j] > 0.0));
         rows
     }
 
