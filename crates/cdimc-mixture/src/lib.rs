@@ -47,7 +47,6 @@ mod responsibilities;
 mod search;
 mod sets;
 mod settings;
-mod shared_information;
 mod sharing;
 mod stability;
 mod t_mixture;

@@ -1,11 +1,13 @@
 //! Coordinates of the mixture, for methods that train on them or select by their shared information.
 
 use crate::archive::{projection_of, put_projection};
-use crate::choice::choose;
-use crate::coordinates::{Kind, Views, observe, projection::Projection};
+use crate::choice::{candidates, choose};
+use crate::coordinates::{Kind, Views, Width, observe, projection::Projection};
+use crate::criterion;
 use crate::model::Prior;
+use crate::observations::Observations;
+use crate::responsibilities::Responsibilities;
 use crate::settings::TMixture;
-use crate::shared_information::LabelInformation;
 use cdimc_core::archive::Archive;
 use cdimc_core::{
     AnalysisSize, ClusterError, Observer, SharedInformation, ViewAnalysis, ViewCoordinates,
@@ -46,7 +48,12 @@ impl ViewAnalysis for TMixture {
         data: &MultiView,
         AnalysisSize { n_clusters, max_width }: AnalysisSize,
     ) -> Result<Box<dyn SharedInformation>, ClusterError> {
-        Self { dimensions: max_width, ..self.clone() }.shared_information(data, n_clusters)
+        let views = Views::of(data, data);
+        let width = Width::by_centers(max_width, n_clusters);
+        let of_kind = |kind| Ok(views.coordinates(kind, width)?.1);
+        let observations = candidates(self, &views).into_iter().map(of_kind);
+        let observations = observations.collect::<Result<Vec<_>, ClusterError>>()?;
+        Ok(Box::new(LabelInformation { observations, prior: self.priors()[0], n_clusters }))
     }
 
     fn read_coordinates(
@@ -100,6 +107,24 @@ impl ViewCoordinates for Projections {
     }
 }
 
+/// Observations in each candidate kind of coordinates.
+struct LabelInformation {
+    observations: Vec<Observations>,
+    prior: Prior,
+    n_clusters: usize,
+}
+
+impl SharedInformation for LabelInformation {
+    /// The terms of T in the kind of coordinates with the largest T.
+    fn terms(&self, labels: &[usize]) -> Vec<f64> {
+        let responsibilities = Responsibilities::from_labels(labels, self.n_clusters);
+        let under = |observations| criterion::terms(observations, &responsibilities, &self.prior);
+        let most = self.observations.iter().map(under);
+        let most = most.max_by(|(_, a), (_, b)| a.information.total_cmp(&b.information));
+        most.map_or_else(Vec::new, |(terms, _)| terms)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,6 +157,30 @@ mod tests {
         for kinds in [json!(["unit", "unit", "unit", "unit", "unit"]), json!(["none"])] {
             assert!(settings.read_coordinates(&archive, &kinds).is_err());
         }
+    }
+
+    #[test]
+    fn views_share_more_under_the_truth_than_under_chance() {
+        let views = SyntheticViews { n_samples: 240, ..SyntheticViews::default() };
+        let dataset = views.generate(Seed::new(2)).unwrap();
+        let truth = dataset.labels().unwrap().to_vec();
+        let n_clusters = dataset.n_classes();
+        let data = MultiView::from_nan_rows(dataset.views().to_vec()).unwrap();
+        let chance: Vec<usize> = (0..240).map(|i| (i * 7 + i / 11) % n_clusters).collect();
+        let settings = TMixture::default();
+        let size = AnalysisSize { n_clusters, max_width: settings.dimensions };
+        let shared = settings.information(&data, size).unwrap();
+        let [of_truth, of_chance] = [&truth, &chance].map(|labels| shared.of(labels));
+        assert!(of_truth > of_chance + 0.2, "{of_truth} and {of_chance}");
+        // One moved sample is not significant.
+        let mut nearly = truth.clone();
+        nearly[0] = (nearly[0] + 1) % n_clusters;
+        assert!(shared.of(&nearly) != of_truth);
+        for (a, b, is_more) in [(&truth, &chance, true), (&chance, &truth, false)] {
+            assert_eq!(shared.is_more(a, b), is_more);
+        }
+        assert!(!shared.is_more(&truth, &nearly) && !shared.is_more(&nearly, &truth));
+        assert!(!shared.is_more(&truth, &truth));
     }
 
     #[test]
