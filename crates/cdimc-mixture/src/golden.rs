@@ -15,7 +15,7 @@ use crate::watch::Watch;
 use approx::{assert_abs_diff_eq, assert_relative_eq};
 use cdimc_core::Silent;
 use cdimc_data::{MultiView, Seed, ViewMask};
-use ndarray::{Array, Array2, ArrayD, IxDyn};
+use ndarray::{Array2, ArrayD};
 use std::fs::File;
 use std::io::BufReader;
 
@@ -32,15 +32,8 @@ impl Golden {
     fn array<T: npyz::Deserialize>(&mut self, name: &str) -> ArrayD<T> {
         let npy = self.0.by_name(name).unwrap().unwrap();
         let shape: Vec<usize> = npy.shape().iter().map(|&n| n as usize).collect();
-        let order = npy.order();
-        let values: Vec<T> = npy.into_vec().unwrap();
-        match order {
-            npyz::Order::C => Array::from_shape_vec(IxDyn(&shape), values).unwrap(),
-            npyz::Order::Fortran => {
-                let reversed: Vec<usize> = shape.iter().rev().copied().collect();
-                Array::from_shape_vec(IxDyn(&reversed), values).unwrap().reversed_axes()
-            }
-        }
+        assert_eq!(npy.order(), npyz::Order::C);
+        ArrayD::from_shape_vec(shape, npy.into_vec().unwrap()).unwrap()
     }
 
     fn matrix(&mut self, name: &str) -> Array2<f64> {
@@ -78,15 +71,8 @@ fn gram(observations: &Observations, v: usize) -> Array2<f64> {
 
 /// The reference stops at a relative change of the log-likelihood, `value`.
 fn em<'a>(observations: &'a Observations, watch: &'a Watch<'a>, value: f64) -> Em<'a> {
-    Em {
-        observations,
-        prior: &PRIOR,
-        iterations: 100,
-        tolerance: 1e-5 * value.abs() / observations.n_samples as f64,
-        fixed_pooled: None,
-        goal: None,
-        watch,
-    }
+    let tolerance = 1e-5 * value.abs() / observations.n_samples as f64;
+    Em { iterations: 100, tolerance, ..Em::new(observations, &PRIOR, watch) }
 }
 
 fn assert_near(found: &Responsibilities, expected: &Array2<f64>) {
