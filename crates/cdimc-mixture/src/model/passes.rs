@@ -151,17 +151,6 @@ impl WithSimd for DensitiesOf<'_> {
     }
 }
 
-/// Buffers of a block.
-#[derive(Debug, Default)]
-struct Scratch {
-    active: ActiveClusters,
-    views: Vec<Densities>,
-    /// Four rows per view.
-    rows: Vec<f64>,
-    maxima: Vec<f64>,
-    sums: Vec<f64>,
-}
-
 /// Adds the log densities of a view to `joint`, `(n_clusters, BLOCK)`.
 pub(crate) fn add_logs(joint: &mut [f64], view: &BlockView, logs: &[f64]) {
     let k = joint.len() / BLOCK;
@@ -269,32 +258,30 @@ pub(crate) fn expectation_of(
     let k = mixture.n_clusters();
     let part = |blocks: &[Block], values: &mut [f64]| {
         let mut moments = Moments::zeros(k, &observations.widths);
-        let mut scratch = Scratch::default();
-        scratch.views.resize_with(observations.n_views(), Densities::default);
-        scratch.maxima.resize(BLOCK, 0.0);
-        scratch.sums.resize(BLOCK, 0.0);
+        let (mut active, mut rows) = (ActiveClusters::default(), Vec::new());
+        let mut all: Vec<Densities> = mixture.views.iter().map(|_| Densities::default()).collect();
+        let (mut maxima, mut sums) = (vec![0.0; BLOCK], vec![0.0; BLOCK]);
         let mut value = 0.0;
         for (block, joint) in blocks.iter().zip(values.chunks_exact_mut(k * BLOCK)) {
             if active_only {
-                scratch.active.set(joint);
+                active.set(joint);
             }
             for (joint, &log_weight) in joint.chunks_exact_mut(BLOCK).zip(&mixture.log_weights) {
                 joint.fill(log_weight);
             }
-            let views = block.views.iter().zip(&mixture.views).zip(&mut scratch.views);
+            let views = block.views.iter().zip(&mixture.views).zip(&mut all);
             for ((view, components), densities) in views {
-                densities.compute_active(view, components, mixture.nu, &scratch.active);
+                densities.compute_active(view, components, mixture.nu, &active);
                 add_logs(joint, view, &densities.logs);
             }
-            scratch.active.exclude(joint);
-            let Scratch { views, rows, maxima, sums, .. } = &mut scratch;
-            value += normalize(joint, block.len, maxima, sums);
+            active.exclude(joint);
+            value += normalize(joint, block.len, &mut maxima, &mut sums);
             for (c, joint) in joint.chunks_exact(BLOCK).enumerate() {
                 moments.sizes[c] += joint.iter().sum::<f64>();
             }
-            let views = block.views.iter().zip(&*views).zip(&mut moments.views);
+            let views = block.views.iter().zip(&all).zip(&mut moments.views);
             for ((view, densities), moments) in views {
-                accumulate(moments, view, joint, Some(&densities.weights), rows);
+                accumulate(moments, view, joint, Some(&densities.weights), &mut rows);
             }
         }
         (value, moments)
