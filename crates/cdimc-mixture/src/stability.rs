@@ -106,8 +106,8 @@ impl FittedMixture {
             .collect::<Result<Vec<_>, ClusterError>>()?;
         let mut clusters = vec![Mean::default(); k];
         let mut samples = vec![Mean::default(); n];
-        for Subsample { seen, labels: others, .. } in &found {
-            Overlap::of(labels, k, seen, others).add_to(&mut clusters, &mut samples);
+        for subsample in &found {
+            subsample.add_overlap(labels, &mut clusters, &mut samples);
         }
         let mut sizes = vec![0; k];
         labels.iter().for_each(|&c| sizes[c] += 1);
@@ -178,36 +178,27 @@ impl Mean {
     }
 }
 
-/// Overlap of two clusterings of the same samples.
-struct Overlap<'a> {
-    labels: &'a [usize],
-    seen: &'a [usize],
-    others: &'a [usize],
-    /// Contingency table, `(n_clusters, n_clusters)`.
-    cells: Vec<Vec<f64>>,
-}
-
-impl<'a> Overlap<'a> {
-    fn of(labels: &'a [usize], k: usize, seen: &'a [usize], others: &'a [usize]) -> Self {
-        let mut cells = vec![vec![0.0; k]; k];
-        seen.iter().zip(others).for_each(|(&i, &other)| cells[labels[i]][other] += 1.0);
-        Self { labels, seen, others, cells }
-    }
-
-    fn add_to(&self, clusters: &mut [Mean], samples: &mut [Mean]) {
-        let sizes: Vec<f64> = self.cells.iter().map(|row| row.iter().sum()).collect();
-        let other_size = |d: usize| self.cells.iter().map(|row| row[d]).sum::<f64>();
-        let other_sizes: Vec<f64> = (0..sizes.len()).map(other_size).collect();
-        for ((cluster, row), size) in clusters.iter_mut().zip(&self.cells).zip(&sizes) {
+impl Subsample {
+    /// Adds the overlap with the clusters `of_all` of all samples to the means of these clusters and of the samples.
+    fn add_overlap(&self, of_all: &[usize], clusters: &mut [Mean], samples: &mut [Mean]) {
+        let k = clusters.len();
+        // Contingency table, `(n_clusters, n_clusters)`.
+        let mut cells = vec![vec![0.0_f64; k]; k];
+        let pairs = || self.seen.iter().zip(&self.labels);
+        pairs().for_each(|(&i, &other)| cells[of_all[i]][other] += 1.0);
+        let sizes: Vec<f64> = cells.iter().map(|row| row.iter().sum()).collect();
+        let other_size = |d: usize| cells.iter().map(|row| row[d]).sum::<f64>();
+        let other_sizes: Vec<f64> = (0..k).map(other_size).collect();
+        for ((cluster, row), size) in clusters.iter_mut().zip(&cells).zip(&sizes) {
             if *size > 0.0 {
                 let jaccard = row.iter().zip(&other_sizes).map(|(n, other)| n / (size + other - n));
                 cluster.add(jaccard.fold(0.0, f64::max));
             }
         }
-        for (&i, &other) in self.seen.iter().zip(self.others) {
-            let own = self.labels[i];
+        for (&i, &other) in pairs() {
+            let own = of_all[i];
             if sizes[own] > 1.0 {
-                samples[i].add((self.cells[own][other] - 1.0) / (sizes[own] - 1.0));
+                samples[i].add((cells[own][other] - 1.0) / (sizes[own] - 1.0));
             }
         }
     }
@@ -272,13 +263,12 @@ mod tests {
         assert!(error.ends_with("it has other settings"), "{error}");
     }
 
+    fn subsample(seen: &[usize], labels: &[usize]) -> Subsample {
+        Subsample { seen: seen.to_vec(), labels: labels.to_vec(), is_afresh: false }
+    }
+
     #[test]
     fn the_consensus_counts_the_subsamples_with_both() {
-        let subsample = |seen: &[usize], labels: &[usize]| Subsample {
-            seen: seen.to_vec(),
-            labels: labels.to_vec(),
-            is_afresh: false,
-        };
         let found = [subsample(&[0, 1, 2], &[0, 0, 1]), subsample(&[0, 1], &[0, 1])];
         let shares = consensus(4, &found);
         assert_eq!(shares.row(0).to_vec(), [1.0, 0.5, 0.0, 0.0]);
@@ -289,11 +279,9 @@ mod tests {
 
     #[test]
     fn a_cluster_cut_in_two_is_as_like_as_its_larger_part() {
-        let labels = [0, 0, 0, 0, 1, 1];
-        let seen = [0, 1, 2, 3, 4, 5];
-        let others = [1, 1, 1, 0, 0, 0];
+        let others = subsample(&[0, 1, 2, 3, 4, 5], &[1, 1, 1, 0, 0, 0]);
         let (mut clusters, mut samples) = (vec![Mean::default(); 2], vec![Mean::default(); 6]);
-        Overlap::of(&labels, 2, &seen, &others).add_to(&mut clusters, &mut samples);
+        others.add_overlap(&[0, 0, 0, 0, 1, 1], &mut clusters, &mut samples);
         let values = |means: &[Mean]| means.iter().filter_map(Mean::value).collect::<Vec<_>>();
         assert_eq!(values(&clusters), [0.75, 2.0 / 3.0]);
         let two_thirds = 2.0 / 3.0;
