@@ -1,7 +1,6 @@
 //! Summary of a mask: missing rates, samples by number of views, and warnings.
 
 use crate::ViewMask;
-use ndarray::ArrayView2;
 use serde::Serialize;
 use std::{cmp::Reverse, collections::BTreeMap, fmt};
 
@@ -26,8 +25,6 @@ pub struct MaskReport {
     pub observed: Vec<usize>,
     /// Number of samples with exactly `i` views, for `i` in `0..=n_views`.
     pub samples_by_views: Vec<usize>,
-    /// Samples without any view, ascending.
-    pub samples_without_view: Vec<usize>,
     /// Number of samples observed in both views `u` and `v`, at `[u][v]`.
     pub common: Vec<Vec<usize>>,
     /// Sets of views that occur, one flag per view, each with its number of samples; the most common first.
@@ -37,28 +34,19 @@ pub struct MaskReport {
 impl MaskReport {
     /// Counts the cells of `mask`.
     pub fn new(mask: &ViewMask) -> Self {
-        Self::from_entries(mask.entries())
-    }
-
-    /// Counts the cells of entries `(n_samples, n_views)` that may not form a valid mask.
-    pub(crate) fn from_entries(entries: ArrayView2<'_, bool>) -> Self {
-        let (n_samples, n_views) = entries.dim();
+        let (n_samples, n_views) = (mask.n_samples(), mask.n_views());
         let mut report = Self {
             n_samples,
             observed: vec![0; n_views],
             samples_by_views: vec![0; n_views + 1],
-            samples_without_view: Vec::new(),
             common: vec![vec![0; n_views]; n_views],
             patterns: Vec::new(),
         };
         let mut patterns: BTreeMap<Vec<bool>, usize> = BTreeMap::new();
-        for (sample, row) in entries.outer_iter().enumerate() {
+        for row in mask.entries().outer_iter() {
             let views: Vec<usize> = (0..n_views).filter(|&view| row[view]).collect();
             report.samples_by_views[views.len()] += 1;
             *patterns.entry(row.to_vec()).or_default() += 1;
-            if views.is_empty() {
-                report.samples_without_view.push(sample);
-            }
             for &u in &views {
                 report.observed[u] += 1;
                 for &v in &views {
@@ -118,16 +106,8 @@ impl MaskReport {
     /// Returns one sentence per problem of the mask; empty for a sound mask.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
-        if let Some(first) = self.samples_without_view.first() {
-            let n = self.samples_without_view.len();
-            warnings.push(format!("{n} samples are observed in no view, the first is {first}"));
-        }
-        for (view, &observed) in self.observed.iter().enumerate() {
-            match observed {
-                0 => warnings.push(format!("view {view} is observed for no sample")),
-                1 => warnings.push(format!("view {view} is observed for one sample only")),
-                _ => {}
-            }
+        for (view, _) in self.observed.iter().enumerate().filter(|&(_, &n)| n == 1) {
+            warnings.push(format!("view {view} is observed for one sample only"));
         }
         for (u, v) in self.disjoint_views() {
             warnings.push(format!("views {u} and {v} are observed for no common sample"));
@@ -187,23 +167,8 @@ mod tests {
     #[test]
     fn the_most_common_pattern_comes_first() {
         let entries = array![[true, false], [true, true], [false, true], [true, true]];
-        let report = MaskReport::from_entries(entries.view());
+        let report = MaskReport::new(&ViewMask::new(entries).unwrap());
         let expected = [(vec![true, true], 2), (vec![false, true], 1), (vec![true, false], 1)];
         assert_eq!(report.patterns, expected);
-    }
-
-    #[test]
-    fn invalid_masks_are_reported_too() {
-        let entries = array![[true, false], [false, false], [true, false], [false, false]];
-        let report = MaskReport::from_entries(entries.view());
-        assert_eq!(report.samples_without_view, vec![1, 3]);
-        assert_eq!(
-            report.warnings(),
-            [
-                "2 samples are observed in no view, the first is 1",
-                "view 1 is observed for no sample",
-                "views 0 and 1 are observed for no common sample"
-            ]
-        );
     }
 }
