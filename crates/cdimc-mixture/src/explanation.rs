@@ -17,6 +17,7 @@ use crate::calibration::posterior;
 use crate::coordinates::projection::Projection;
 use crate::fitted::{FittedMixture, MixtureModel};
 use crate::model::components::Components;
+use crate::sets::order;
 use cdimc_core::{ClusterError, Model, check::setting, check_views};
 use cdimc_data::{Matrix, MultiView};
 use ndarray::Axis;
@@ -107,8 +108,8 @@ impl FittedMixture {
         }
         let explain = |(&i, rows): (&usize, Vec<Option<Vec<f64>>>)| {
             let probabilities = model.probabilities(&rows);
-            let cluster = largest(&probabilities, None);
-            let other = largest(&probabilities, Some(cluster));
+            let order = order(&probabilities);
+            let (cluster, other) = (order[0], order[1]);
             let sizes = model.mixture.log_weights[cluster] - model.mixture.log_weights[other];
             let reasons = |(given, &view): (usize, &usize)| {
                 let z = rows[view].as_ref()?;
@@ -301,13 +302,6 @@ fn secant(a: f64, b: f64, nu: f64, q: f64) -> f64 {
     let ratio = (a - b) / (nu + b);
     let relative = if ratio.abs() < 1e-8 { 1.0 } else { ratio.ln_1p() / ratio };
     0.5 * (nu + q) / (nu + b) * relative
-}
-
-/// Returns the index of the largest value that is not at `without`; on a tie, the first.
-fn largest(values: &[f64], without: Option<usize>) -> usize {
-    let mut indices = (0..values.len()).filter(|&c| Some(c) != without);
-    let first = indices.next().unwrap_or(0);
-    indices.fold(first, |best, c| if values[c] > values[best] { c } else { best })
 }
 
 /// Returns the entropy in nats.

@@ -175,7 +175,7 @@ fn kept(
 }
 
 /// Returns the clusters in the order of their probabilities; on a tie, the first comes first.
-fn order(probabilities: &[f64]) -> Vec<usize> {
+pub(crate) fn order(probabilities: &[f64]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..probabilities.len()).collect();
     order.sort_by(|&a, &b| probabilities[b].total_cmp(&probabilities[a]));
     order
