@@ -35,7 +35,7 @@ pub(crate) struct Compare {
     /// A method; may be repeated; all for every one there is
     #[arg(long = "method", default_value = "all")]
     methods: Vec<String>,
-    /// A CSV of ids and known classes, only compared with; as --label, from a file
+    /// A table of ids and known classes, only compared with; as --label, from a file
     #[arg(long, value_name = "FILE", conflicts_with = "label")]
     truth: Option<PathBuf>,
     /// The class column of the truth, if there are several
