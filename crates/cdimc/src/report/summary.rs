@@ -57,7 +57,7 @@ impl Report<'_> {
         self.strongest(page);
         if let Some(first) = self.joined.unobserved.first() {
             page.paragraph(&format!(
-                "{} samples have no cluster, because they have no value in any view (first: {first}).",
+                "Samples without a cluster, because no view has a value: {} (first: {first}).",
                 self.joined.unobserved.len()
             ));
         }
