@@ -12,9 +12,6 @@ use std::collections::BTreeSet;
 const CELLS: usize = 100;
 const LEVELS: f32 = 8.0;
 
-/// A series of a [`lines`] figure: its name and its values.
-pub(crate) type Series<'a> = (&'a str, &'a [f64]);
-
 /// Returns a color as SVG and HTML name it.
 pub(super) fn rgb(RGBColor(r, g, b): RGBColor) -> String {
     format!("rgb({r},{g},{b})")
@@ -25,17 +22,16 @@ pub(super) fn cluster_color(cluster: usize) -> String {
     rgb(PALETTE[cluster % PALETTE.len()])
 }
 
-/// Draws curves over epochs, rounds or numbers of clusters `first`, `first + 1`, ...
-pub(crate) fn lines(first: usize, title: &str, x_name: &str, series: &[Series<'_>]) -> String {
-    let longest = series.iter().map(|(_, values)| values.len()).max().unwrap_or(0).max(2);
-    let (low, high) = bounds(series.iter().flat_map(|(_, values)| values.iter().copied()));
+/// Draws values over epochs, rounds or numbers of clusters `first`, `first + 1`, ...
+pub(crate) fn line(first: usize, title: &str, x_name: &str, values: &[f64]) -> String {
+    let (low, high) = bounds(values.iter().copied());
     draw((460, 280), |root| {
         let mut chart = ChartBuilder::on(root)
             .caption(title, words(16))
             .margin(8)
             .x_label_area_size(36)
             .y_label_area_size(58)
-            .build_cartesian_2d(first as f64..(first + longest - 1) as f64, low..high)?;
+            .build_cartesian_2d(first as f64..(first + values.len().max(2) - 1) as f64, low..high)?;
         grid(&mut chart)
             .x_labels(6)
             .x_label_formatter(&|x| format!("{x:.0}"))
@@ -43,19 +39,8 @@ pub(crate) fn lines(first: usize, title: &str, x_name: &str, series: &[Series<'_
             .y_label_formatter(&|x| tick(*x))
             .x_desc(x_name)
             .draw()?;
-        for (index, (name, values)) in series.iter().enumerate() {
-            let color = PALETTE[index % PALETTE.len()];
-            let points = values.iter().enumerate().map(|(i, &y)| ((i + first) as f64, y));
-            let drawn = chart.draw_series(LineSeries::new(points, color.stroke_width(2)))?;
-            if series.len() > 1 {
-                drawn.label(*name).legend(move |(x, y)| {
-                    PathElement::new([(x, y), (x + 14, y)], color.stroke_width(2))
-                });
-            }
-        }
-        if series.len() > 1 {
-            chart.configure_series_labels().label_font(words(12)).draw()?;
-        }
+        let points = values.iter().enumerate().map(|(i, &y)| ((i + first) as f64, y));
+        chart.draw_series(LineSeries::new(points, BLUE.stroke_width(2)))?;
         Ok(())
     })
 }
@@ -251,7 +236,7 @@ mod tests {
 
     #[test]
     fn figures_use_the_colors_of_the_page_and_work_as_separate_files() {
-        let svg = lines(1, "loss", "epoch", &[("a", &[3.0, 2.0, 1.0]), ("b", &[1.0, f64::NAN])]);
+        let svg = line(1, "loss", "epoch", &[3.0, 2.0, f64::NAN, 1.0]);
         assert!(svg.starts_with("<svg class=\"figure\" width=\"460\""), "{}", &svg[..60]);
         assert!(svg.contains("currentColor") && !svg.contains("#010203"));
         assert!(!svg.contains("http") || svg.matches("http").count() == 1, "only the name space");
@@ -260,7 +245,7 @@ mod tests {
 
     #[test]
     fn nothing_is_no_negative_number() {
-        let flat = lines(1, "loss", "epoch", &[("a", &[0.0, 0.0])]);
+        let flat = line(1, "loss", "epoch", &[0.0, 0.0]);
         let points =
             scatter("x", ["a", "b"], &[[-0.5, -0.5], [0.5, 0.5]], Coloring::Clusters(&[0, 1]));
         for svg in [flat, points] {

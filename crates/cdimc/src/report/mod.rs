@@ -181,7 +181,7 @@ impl Report<'_> {
             let title = "shared information on held-out samples";
             page.figure(
                 "number-of-clusters",
-                figures::lines(first.n_clusters, title, "number of clusters", &[("nats", &shared)]),
+                figures::line(first.n_clusters, title, "number of clusters", &shared),
                 "Information that the views of a sample share and the clusters explain: the mean over random \
                  splits, on the third of the samples that the fit did not use. Look for the last number before the curve turns flat.",
             );

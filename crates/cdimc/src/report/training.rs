@@ -34,7 +34,7 @@ fn section(page: &mut Page, curves: &[Curve]) {
             _ if name.starts_with("pretrain") => (name.replace('-', " "), 1, "epoch"),
             _ => (name.replace('-', " "), 1, "round"),
         };
-        let svg = figures::lines(first, &title, step, &[(name, values)]);
+        let svg = figures::line(first, &title, step, values);
         page.figure(&format!("training-{name}"), svg, "");
     }
     let [alphas, shared, chosen] = of_runs[..] else { return };
