@@ -1,8 +1,7 @@
 //! Figures as SVG text: bars, heat maps, curves, and scores against missing rates.
 
 use crate::table::Summary;
-use anyhow::{Result, anyhow};
-use cdimc::report::drawing::{Area, BLUE, DrawResult, GRAY, INK, PALETTE, svg, words};
+use cdimc::report::drawing::{BLUE, GRAY, INK, PALETTE, draw, words};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
@@ -27,7 +26,7 @@ pub(crate) struct Series {
 }
 
 /// Means with their standard deviations, one bar each.
-pub(crate) fn bars(title: &str, rows: &[(String, Summary)]) -> Result<String> {
+pub(crate) fn bars(title: &str, rows: &[(String, Summary)]) -> String {
     let (left, width, step) = (170, 330, 28);
     draw((left + width + 150, 40 + step * rows.len() as i32), |root| {
         root.draw(&Text::new(title.to_owned(), (8, 18), style(15, HPos::Left)))?;
@@ -50,7 +49,7 @@ pub(crate) fn bars(title: &str, rows: &[(String, Summary)]) -> Result<String> {
 }
 
 /// Every value of each row as a dot, from 0 to 100.
-pub(crate) fn dots(title: &str, rows: &[(String, Vec<f64>)]) -> Result<String> {
+pub(crate) fn dots(title: &str, rows: &[(String, Vec<f64>)]) -> String {
     let (left, width, step, top) = (170, 480, 26, 34);
     let bottom = top + step * rows.len() as i32;
     draw((left + width + 30, bottom + 24), |root| {
@@ -75,7 +74,7 @@ pub(crate) fn dots(title: &str, rows: &[(String, Vec<f64>)]) -> Result<String> {
 }
 
 /// Values over two settings, light to dark from 0 to 100, a dash where there is none.
-pub(crate) fn heat_map(title: &str, map: &HeatMap<'_>) -> Result<String> {
+pub(crate) fn heat_map(title: &str, map: &HeatMap<'_>) -> String {
     let columns = axis(map.points.iter().map(|point| point.0));
     let rows = axis(map.points.iter().map(|point| point.1));
     let (left, top, width, height) = (110, 78, 78, 30);
@@ -113,7 +112,7 @@ pub(crate) fn heat_map(title: &str, map: &HeatMap<'_>) -> Result<String> {
 }
 
 /// Values over rounds, one line a run.
-pub(crate) fn curves(title: &str, x_name: &str, runs: &[&[f64]]) -> Result<String> {
+pub(crate) fn curves(title: &str, x_name: &str, runs: &[&[f64]]) -> String {
     let longest = runs.iter().map(|values| values.len()).max().unwrap_or(0).max(2);
     let highest = runs.iter().copied().flatten().copied().fold(f64::MIN_POSITIVE, f64::max);
     draw((460, 280), |root| {
@@ -138,9 +137,9 @@ pub(crate) fn curves(title: &str, x_name: &str, runs: &[&[f64]]) -> Result<Strin
 
 /// Scores over missing rates, one line per method with its label at the line's end, the first line drawn first;
 /// `x_name` names the rate.
-pub(crate) fn against_rate(title: &str, x_name: &str, series: &[Series]) -> Result<String> {
+pub(crate) fn against_rate(title: &str, x_name: &str, series: &[Series]) -> String {
     let rates = axis(series.iter().flat_map(|series| series.points.iter().map(|point| point.0)));
-    let (Some(&low), Some(&high)) = (rates.first(), rates.last()) else { return Ok(String::new()) };
+    let (Some(&low), Some(&high)) = (rates.first(), rates.last()) else { return String::new() };
     let room = if high > low { 0.06 * (high - low) } else { 0.05 };
     let (width, side, height) = (780, 290, 430);
     draw((width, height), |root| {
@@ -215,14 +214,6 @@ pub(crate) fn alone(svg: &str) -> String {
     }
 }
 
-/// A figure of this size in pixels.
-fn draw(
-    (width, height): (i32, i32),
-    paint: impl FnOnce(&Area<'_>) -> DrawResult,
-) -> Result<String> {
-    svg((width as u32, height as u32), paint).map_err(|e| anyhow!("figure: {e}"))
-}
-
 fn style(size: i32, side: HPos) -> TextStyle<'static> {
     words(size).pos(Pos::new(side, VPos::Center))
 }
@@ -268,16 +259,15 @@ mod tests {
         let points = vec![(1e-5, 0.1, Some(90.0)), (0.1, 0.1, None), (1e-5, 1.0, Some(55.5))];
         let map = HeatMap { across: "learning rate", down: "alpha", points };
         vec![
-            bars("bars", &[("a & b".into(), summary(90.0)), ("c".into(), summary(50.0))]).unwrap(),
-            heat_map("map", &map).unwrap(),
-            dots("dots", &[("every run".into(), vec![0.0, 55.5])]).unwrap(),
-            curves("curves", "round", &[&[3.0, 2.0, 1.0], &[2.0], &[]]).unwrap(),
+            bars("bars", &[("a & b".into(), summary(90.0)), ("c".into(), summary(50.0))]),
+            heat_map("map", &map),
+            dots("dots", &[("every run".into(), vec![0.0, 55.5])]),
+            curves("curves", "round", &[&[3.0, 2.0, 1.0], &[2.0], &[]]),
             against_rate(
                 "rates",
                 "missing",
                 &[series("other", 80.0, None), series("ours", 80.5, Some(BLUE))],
-            )
-            .unwrap(),
+            ),
         ]
     }
 

@@ -23,7 +23,7 @@ pub(crate) fn write(experiment: &Experiment, records: &[Record], folder: &Path) 
         let (dataset, pattern) = (table.dataset, table.pattern);
         write!(text, "\n## {dataset}, {pattern}\n\n{}", grid(&table, &published).markdown())?;
         for &figure in &experiment.figures {
-            if let Some(svg) = draw(figure, &table)? {
+            if let Some(svg) = draw(figure, &table) {
                 let kind = format!("{figure:?}").to_lowercase();
                 let name = format!("{kind}_{dataset}_{}.svg", pattern.replace(':', "-"));
                 write_whole(&folder.join(&name), figure::alone(&svg).as_bytes())?;
@@ -75,26 +75,26 @@ pub(crate) fn terminal(experiment: &Experiment, records: &[Record]) -> Result<St
 }
 
 /// The figure of a table; nothing where the records have nothing to draw.
-pub(crate) fn draw(figure: Figure, table: &Table<'_>) -> Result<Option<String>> {
+pub(crate) fn draw(figure: Figure, table: &Table<'_>) -> Option<String> {
     let title = format!("{}, {}", table.dataset, table.pattern);
     let rows = &table.rows;
-    Ok(match figure {
+    match figure {
         Figure::Bars => {
             let bar = |row: &Row| Some((row.label.clone(), row.percent("acc")?));
             let bars: Vec<(String, Summary)> = rows.iter().filter_map(bar).collect();
-            (!bars.is_empty()).then(|| figure::bars(&title, &bars)).transpose()?
+            (!bars.is_empty()).then(|| figure::bars(&title, &bars))
         }
-        Figure::Grid => heat_map(table).map(|map| figure::heat_map(&title, &map)).transpose()?,
+        Figure::Grid => heat_map(table).map(|map| figure::heat_map(&title, &map)),
         Figure::Dots => {
             let dots = |row: &Row| (row.label.clone(), row.percents("acc"));
-            Some(figure::dots(&title, &rows.iter().map(dots).collect::<Vec<_>>())?)
+            Some(figure::dots(&title, &rows.iter().map(dots).collect::<Vec<_>>()))
         }
         Figure::Curves => {
             let runs = finetuning_losses(table);
             let x_name = "clustering loss over the rounds of fine-tuning";
-            (!runs.is_empty()).then(|| figure::curves(&title, x_name, &runs)).transpose()?
+            (!runs.is_empty()).then(|| figure::curves(&title, x_name, &runs))
         }
-    })
+    }
 }
 
 /// The clustering loss over the rounds of fine-tuning, run by run.

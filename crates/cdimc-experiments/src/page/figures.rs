@@ -18,7 +18,7 @@ pub(super) fn part(part: &Part<'_>, figures: &mut Figures) -> Result<String> {
     let mut values = Grid::new("data | row | runs | ACC | NMI");
     let kind = part.experiment.figures.first().copied().context("an experiment with figures")?;
     for table in &part.tables {
-        if let Some(svg) = report::draw(kind, table)? {
+        if let Some(svg) = report::draw(kind, table) {
             let name = format!("{}-{}", part.experiment.name, table.dataset);
             let caption = format!("ACC x 100 on {}, {}.", table.dataset, table.pattern);
             parts.push(figures.add(&name, &svg, &caption));
@@ -118,7 +118,7 @@ pub(super) fn losses(results: &Results, figures: &mut Figures) -> Result<String>
                 };
                 let whose = shown(&row.label).to_owned();
                 let alone = Table { rows: vec![row], ..table };
-                if let Some(svg) = report::draw(Figure::Curves, &alone)? {
+                if let Some(svg) = report::draw(Figure::Curves, &alone) {
                     let caption = format!("Clustering loss of {whose}, on {name}, 10 % missing.");
                     parts.push(figures.add(&file, &svg, &caption));
                     let falls = fall(&alone);

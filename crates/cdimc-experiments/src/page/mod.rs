@@ -79,7 +79,7 @@ fn part(results: &Results, name: &str, figures: &mut Figures) -> Result<String> 
         "table-2" => table_2::part(&results.part(of)?, figures),
         "figure" => figures::part(&results.part(of)?, figures),
         "losses" => figures::losses(results, figures),
-        "seeds" => seeds::part(&results.part(name)?, figures),
+        "seeds" => Ok(seeds::part(&results.part(name)?, figures)),
         "patterns" => Ok(patterns(&results.part(name)?)),
         "costs" => Ok(runs::costs_of_rows(results)?.markdown()),
         "coverage" => runs::coverage(results),

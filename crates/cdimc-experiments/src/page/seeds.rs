@@ -5,20 +5,19 @@ use crate::experiment::Figure;
 use crate::report;
 use crate::table::{Row, Summary, or_dash};
 use crate::text::{Figures, Grid, blocks};
-use anyhow::Result;
 use cdimc_cluster::CdimcNet;
 
 /// Runs of a fit with our choices.
 const RUNS: usize = 5;
 
 /// Every run as a dot, and for each data set a whole fit beside the single runs it chooses from.
-pub(super) fn part(part: &Part<'_>, figures: &mut Figures) -> Result<String> {
+pub(super) fn part(part: &Part<'_>, figures: &mut Figures) -> String {
     let mut drawn = Vec::new();
     let mut grid = Grid::new(
         "data | fits, single networks | a fit | lowest, highest | one network | of five, chosen by √(TM) | of five, the best | ρ of √(TM) and ACC",
     );
     for table in &part.tables {
-        if let Some(svg) = report::draw(Figure::Dots, table)? {
+        if let Some(svg) = report::draw(Figure::Dots, table) {
             let caption = format!("ACC x 100 of every run on {}, one mask.", table.dataset);
             drawn.push(figures.add(&format!("seeds-{}", table.dataset), &svg, &caption));
         }
@@ -39,7 +38,7 @@ pub(super) fn part(part: &Part<'_>, figures: &mut Figures) -> Result<String> {
         ]);
     }
     drawn.push(if grid.rows.is_empty() { NOT_RUN.to_owned() } else { grid.markdown() });
-    Ok(blocks(drawn))
+    blocks(drawn)
 }
 
 /// √(TM) and ACC x 100 of each run of a row.

@@ -30,7 +30,7 @@ pub(super) fn part(part: &Part<'_>, figures: &mut Figures) -> Result<String> {
         } else {
             "share of the samples that each view lacks"
         };
-        let svg = figure::against_rate(&format!("ACC on {name}"), x_name, &series(part))?;
+        let svg = figure::against_rate(&format!("ACC on {name}"), x_name, &series(part));
         let caption = format!(
             "ACC x 100 on {name}. Bars are SDs over the runs. Gray lines are the compared methods, as we ran them."
         );

@@ -1,7 +1,7 @@
 //! Report section that compares the clusters with the clinical table: survival and associations.
 
-use super::drawing::{Area, DrawResult, INK, PALETTE, words};
-use super::figures::{draw, grid};
+use super::drawing::{INK, PALETTE, draw, words};
+use super::figures::grid;
 use super::page::Page;
 use crate::clinical::{Association, ClusterSurvival, Comparison, Survival};
 use crate::numbers::short;
@@ -170,15 +170,15 @@ pub(super) fn p_value(p: f64) -> String {
 
 /// Draws the curves of clusters over a time of this name, with the numbers at risk below the axis.
 fn kaplan_meier(time: &str, clusters: &[&ClusterSurvival]) -> String {
-    let (width, curves, row_height): (u32, u32, u32) = (620, 330, 17);
+    let (width, curves, row_height) = (620, 330, 17);
     let last = clusters.iter().filter_map(|c| Some(c.curve.steps.last()?.time));
     let end = last.fold(0.0, f64::max);
     let end = if end > 0.0 { end } else { 1.0 };
     let step = tick_step(end / 6.0);
     let ticks: Vec<f64> =
         (0..=6).map(|i| f64::from(i) * step).filter(|t| *t <= end * (1.0 + 1e-9)).collect();
-    let height = curves + row_height * (clusters.len() as u32 + 1);
-    draw((width, height), |root: &Area<'_>| -> DrawResult {
+    let height = curves + row_height * (clusters.len() as i32 + 1);
+    draw((width, height), |root| {
         let (above, _) = root.split_vertically(curves);
         let mut chart = ChartBuilder::on(&above)
             .margin(8)
@@ -228,7 +228,7 @@ fn kaplan_meier(time: &str, clusters: &[&ClusterSurvival]) -> String {
         centered(time.to_owned(), middle, bottom + 22, &ink)?;
         root.draw(&Text::new("watched", (8, bottom + 26), ink))?;
         for (row, cluster) in clusters.iter().enumerate() {
-            let y = bottom + 28 + row_height as i32 * (row as i32 + 1);
+            let y = bottom + 28 + row_height * (row as i32 + 1);
             let color = PALETTE[cluster.cluster % PALETTE.len()];
             let style = ("sans-serif", 12).into_font().color(&color);
             root.draw(&Text::new(format!("cluster {}", cluster.cluster), (8, y), style.clone()))?;

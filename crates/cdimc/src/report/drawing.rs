@@ -37,18 +37,17 @@ pub fn words(size: i32) -> TextStyle<'static> {
     ("sans-serif", size).into_font().color(&INK)
 }
 
-/// Draws a figure as SVG text that scales with the page and follows its text color.
-///
-/// # Errors
-/// If drawing fails.
-pub fn svg(
-    (width, height): (u32, u32),
-    paint: impl FnOnce(&Area<'_>) -> DrawResult,
-) -> Result<String, Box<dyn std::error::Error>> {
-    let mut svg = String::new();
-    paint(&SVGBackend::with_string(&mut svg, (width, height)).into_drawing_area())?;
+/// Draws a figure as SVG text that scales with the page and follows its text color; nothing if drawing fails, which
+/// cannot happen for a string.
+pub fn draw((width, height): (i32, i32), paint: impl FnOnce(&Area<'_>) -> DrawResult) -> String {
+    let (mut svg, size) = (String::new(), (width as u32, height as u32));
+    let drawn = paint(&SVGBackend::with_string(&mut svg, size).into_drawing_area());
+    if let Err(error) = drawn {
+        tracing::warn!("figure left out: {error}");
+        return String::new();
+    }
     // Without a width, a figure is only as wide as the caption below it; the page scales the height.
     let sized = format!("<svg width=\"{width}\" height=\"{height}\"");
     let scaled = format!("<svg class=\"figure\" width=\"{width}\"");
-    Ok(svg.replacen(&sized, &scaled, 1).replace("#010203", "currentColor"))
+    svg.replacen(&sized, &scaled, 1).replace("#010203", "currentColor")
 }

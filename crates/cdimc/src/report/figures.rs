@@ -1,6 +1,6 @@
 //! The pictures of a report as SVG text that follows the page's colors, light or dark.
 
-use super::drawing::{Area, BLUE, DrawResult, GRAY, INK, PALETTE, svg, words};
+use super::drawing::{BLUE, GRAY, INK, PALETTE, draw, words};
 use ndarray::Array2;
 use plotters::chart::MeshStyle;
 use plotters::coord::ranged1d::ValueFormatter;
@@ -123,7 +123,7 @@ pub(crate) enum Coloring<'a> {
 pub fn missing_pattern(names: &[String], patterns: &[(Vec<bool>, usize)]) -> String {
     let total: usize = patterns.iter().map(|(_, count)| count).sum();
     let (width, height, top) = (90 * names.len() as i32, 260, 30);
-    draw(((width + 120) as u32, (height + top + 10) as u32), |root| {
+    draw((width + 120, height + top + 10), |root| {
         let ink = words(13);
         for (v, name) in names.iter().enumerate() {
             let short: String = name.chars().take(12).collect();
@@ -164,7 +164,7 @@ pub fn consensus(shares: &Array2<f32>, labels: &[usize]) -> String {
     };
     let side = 360_i32;
     let at = |cell: usize| cell as i32 * side / n_cells as i32;
-    draw((side as u32, side as u32), |root| {
+    draw((side, side), |root| {
         for (y, rows) in cells.iter().enumerate() {
             let mut levels =
                 cells.iter().map(|columns| level(rows, columns)).enumerate().peekable();
@@ -181,14 +181,6 @@ pub fn consensus(shares: &Array2<f32>, labels: &[usize]) -> String {
             }
         }
         Ok(())
-    })
-}
-
-/// Returns SVG text that scales with the page; nothing if drawing fails, which cannot happen for a string.
-pub(super) fn draw(size: (u32, u32), paint: impl FnOnce(&Area<'_>) -> DrawResult) -> String {
-    svg(size, paint).unwrap_or_else(|error| {
-        tracing::warn!("figure left out: {error}");
-        String::new()
     })
 }
 
