@@ -1,7 +1,7 @@
 //! Figures as SVG text: bars, heat maps, curves, and scores against missing rates.
 
 use crate::table::Summary;
-use cdimc::report::drawing::{BLUE, GRAY, INK, PALETTE, draw, words};
+use cdimc::report::drawing::{BLUE, GRAY, INK, PALETTE, draw, grid, words};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
@@ -122,10 +122,9 @@ pub(crate) fn curves(title: &str, x_name: &str, runs: &[&[f64]]) -> String {
             .x_label_area_size(36)
             .y_label_area_size(58)
             .build_cartesian_2d(1.0..longest as f64, 0.0..1.05 * highest)?;
-        let mut mesh = chart.configure_mesh();
-        mesh.light_line_style(TRANSPARENT).bold_line_style(GRAY.mix(0.25));
-        mesh.axis_style(INK.mix(0.5)).label_style(words(12)).x_labels(6).y_labels(6);
-        mesh.x_label_formatter(&|x| format!("{x:.0}")).x_desc(x_name).draw()?;
+        let mut grid = grid(&mut chart);
+        grid.x_labels(6).x_label_formatter(&|x| format!("{x:.0}")).y_labels(6);
+        grid.x_desc(x_name).draw()?;
         for (i, values) in runs.iter().enumerate() {
             let points = values.iter().enumerate().map(|(i, &y)| ((i + 1) as f64, y));
             let color = PALETTE[i % PALETTE.len()].mix(0.8);
@@ -150,11 +149,9 @@ pub(crate) fn against_rate(title: &str, x_name: &str, series: &[Series]) -> Stri
             .x_label_area_size(36)
             .y_label_area_size(40)
             .build_cartesian_2d(low - room..high + room, 0.0..100.0)?;
-        let mut mesh = chart.configure_mesh();
-        mesh.light_line_style(TRANSPARENT).bold_line_style(GRAY.mix(0.25)).disable_x_mesh();
-        mesh.axis_style(INK.mix(0.5)).label_style(words(12)).y_labels(11);
-        mesh.x_label_formatter(&|x| format!("{x:.1}")).y_label_formatter(&|y| format!("{y:.0}"));
-        mesh.x_desc(x_name).draw()?;
+        let mut grid = grid(&mut chart);
+        grid.x_label_formatter(&|x| format!("{x:.1}")).y_label_formatter(&|y| format!("{y:.0}"));
+        grid.disable_x_mesh().y_labels(11).x_desc(x_name).draw()?;
         let mut ends = Vec::new();
         for series in series {
             let width = if series.color.is_some() { 3 } else { 1 };

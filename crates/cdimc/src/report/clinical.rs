@@ -1,7 +1,6 @@
 //! Report section that compares the clusters with the clinical table: survival and associations.
 
-use super::drawing::{INK, PALETTE, draw, words};
-use super::figures::grid;
+use super::drawing::{INK, PALETTE, draw, grid, words};
 use super::page::Page;
 use crate::clinical::{Association, ClusterSurvival, Comparison, Survival};
 use crate::numbers::short;
@@ -190,7 +189,6 @@ fn kaplan_meier(time: &str, clusters: &[&ClusterSurvival]) -> String {
             .disable_x_mesh()
             .x_labels(0)
             .y_labels(6)
-            .y_label_formatter(&|y| format!("{y:.1}"))
             .y_desc("share without the event")
             .draw()?;
         for cluster in clusters {

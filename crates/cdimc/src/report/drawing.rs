@@ -1,6 +1,9 @@
 //! Common parts of figures in reports and experiments: colors, letters, and SVG text that follows its page.
 
+use plotters::chart::MeshStyle;
 use plotters::coord::Shift;
+use plotters::coord::ranged1d::ValueFormatter;
+use plotters::coord::types::RangedCoordf64 as Numbers;
 use plotters::prelude::*;
 
 /// Placeholder color that becomes the text color of the page.
@@ -50,4 +53,21 @@ pub fn draw((width, height): (i32, i32), paint: impl FnOnce(&Area<'_>) -> DrawRe
     let sized = format!("<svg width=\"{width}\" height=\"{height}\"");
     let scaled = format!("<svg class=\"figure\" width=\"{width}\"");
     svg.replacen(&sized, &scaled, 1).replace("#010203", "currentColor")
+}
+
+/// Returns the grid of a chart in the colors and letters of the page.
+pub fn grid<'a, 'b>(
+    chart: &'b mut ChartContext<'a, SVGBackend<'a>, Cartesian2d<Numbers, Numbers>>,
+) -> MeshStyle<'a, 'b, Numbers, Numbers, SVGBackend<'a>> {
+    let mut grid = chart.configure_mesh();
+    grid.light_line_style(TRANSPARENT).bold_line_style(GRAY.mix(0.25));
+    grid.axis_style(INK.mix(0.5)).label_style(words(12));
+    grid.x_label_formatter(&|x| tick(*x)).y_label_formatter(&|y| tick(*y));
+    grid
+}
+
+/// Returns the label of a tick; rounding errors below zero become 0.
+fn tick(value: f64) -> String {
+    let text = Numbers::format(&value);
+    if text == "-0.0" { "0.0".into() } else { text }
 }

@@ -1,10 +1,7 @@
 //! The pictures of a report as SVG text that follows the page's colors, light or dark.
 
-use super::drawing::{BLUE, GRAY, INK, PALETTE, draw, words};
+use super::drawing::{BLUE, GRAY, PALETTE, draw, grid, words};
 use ndarray::Array2;
-use plotters::chart::MeshStyle;
-use plotters::coord::ranged1d::ValueFormatter;
-use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use std::collections::BTreeSet;
 
@@ -36,7 +33,6 @@ pub(crate) fn line(first: usize, title: &str, x_name: &str, values: &[f64]) -> S
             .x_labels(6)
             .x_label_formatter(&|x| format!("{x:.0}"))
             .y_labels(6)
-            .y_label_formatter(&|x| tick(*x))
             .x_desc(x_name)
             .draw()?;
         let points = values.iter().enumerate().map(|(i, &y)| ((i + first) as f64, y));
@@ -62,13 +58,7 @@ pub(crate) fn scatter(
             .x_label_area_size(36)
             .y_label_area_size(50)
             .build_cartesian_2d(x_low..x_high, y_low..y_high)?;
-        grid(&mut chart)
-            .disable_mesh()
-            .x_label_formatter(&|x| tick(*x))
-            .y_label_formatter(&|x| tick(*x))
-            .x_desc(axes[0])
-            .y_desc(axes[1])
-            .draw()?;
+        grid(&mut chart).disable_mesh().x_desc(axes[0]).y_desc(axes[1]).draw()?;
         let dot = |(i, p): (usize, &[f64; 2])| {
             let color = match color {
                 Coloring::Clusters(labels) => PALETTE[labels[i] % PALETTE.len()],
@@ -182,24 +172,6 @@ pub fn consensus(shares: &Array2<f32>, labels: &[usize]) -> String {
         }
         Ok(())
     })
-}
-
-type Numbers = RangedCoordf64;
-
-/// Returns the grid of a chart in the colors and letters of the page.
-pub(super) fn grid<'a, 'b>(
-    chart: &'b mut ChartContext<'a, SVGBackend<'a>, Cartesian2d<Numbers, Numbers>>,
-) -> MeshStyle<'a, 'b, Numbers, Numbers, SVGBackend<'a>> {
-    let mut grid = chart.configure_mesh();
-    grid.light_line_style(TRANSPARENT).bold_line_style(GRAY.mix(0.25));
-    grid.axis_style(INK.mix(0.5)).label_style(words(12));
-    grid
-}
-
-/// Returns the label of a tick; rounding errors below zero become 0.
-fn tick(value: f64) -> String {
-    let text = RangedCoordf64::format(&value);
-    if text == "-0.0" { "0.0".into() } else { text }
 }
 
 /// Returns the range of the values with a small margin; 0 to 1 without values.
