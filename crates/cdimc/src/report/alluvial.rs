@@ -1,7 +1,8 @@
 //! Alluvial picture: how the samples of one grouping are distributed over another grouping.
 
-use super::figures::cluster_color;
-use super::svg::{Anchor, Drawing, shortened};
+use super::drawing::{GRAY, cluster_color};
+use super::svg::{Drawing, shortened};
+use plotters::style::text_anchor::HPos;
 use std::collections::BTreeMap;
 
 /// Maximum number of groups with their own band; smaller groups are combined.
@@ -71,30 +72,30 @@ pub(super) fn alluvial(from: &Grouping, to: &Grouping) -> String {
     let scale = HEIGHT / n;
     let (left, right) = (NAMES + BAR, NAMES + BAR + BANDS);
     let mut drawing = Drawing::default();
-    drawing.text((left, TOP - 12.0), Anchor::End, 13, &from.name);
-    drawing.text((right, TOP - 12.0), Anchor::Start, 13, &to.name);
+    drawing.text((left, TOP - 12.0), HPos::Right, 13, &from.name);
+    drawing.text((right, TOP - 12.0), HPos::Left, 13, &to.name);
     // Start of the next band on the right.
     let mut begin = vec![0.0; to.groups.len()];
     let mut y = TOP;
     for &b in &order {
         let height = scale * size(b);
         begin[b] = y;
-        drawing.cell((right, y), (BAR, height), &color(b));
+        drawing.cell((right, y), (BAR, height), color(b));
         let name = shortened(&to.groups[b], 18);
-        drawing.text((right + BAR + 6.0, y + height / 2.0 + 4.0), Anchor::Start, 12, &name);
+        drawing.text((right + BAR + 6.0, y + height / 2.0 + 4.0), HPos::Left, 12, &name);
         y += height + GAP;
     }
     let mut y = TOP;
     for (row, group) in counts.iter().zip(&from.groups) {
         let height = scale * row.iter().sum::<f64>();
-        drawing.cell((NAMES, y), (BAR, height), "#888888");
+        drawing.cell((NAMES, y), (BAR, height), GRAY);
         let name = shortened(group, 18);
-        drawing.text((NAMES - 6.0, y + height / 2.0 + 4.0), Anchor::End, 12, &name);
+        drawing.text((NAMES - 6.0, y + height / 2.0 + 4.0), HPos::Right, 12, &name);
         let mut from = y;
         for &b in order.iter().filter(|&&b| row[b] > 0.0) {
             let height = scale * row[b];
             let heights = ((from, from + height), (begin[b], begin[b] + height));
-            drawing.band((left, right), heights, &color(b));
+            drawing.band((left, right), heights, color(b));
             from += height;
             begin[b] += height;
         }

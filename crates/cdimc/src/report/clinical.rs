@@ -1,6 +1,6 @@
 //! Report section that compares the clusters with the clinical table: survival and associations.
 
-use super::drawing::{INK, PALETTE, draw, grid, words};
+use super::drawing::{INK, PALETTE, cluster_color, draw, grid, words};
 use super::page::Page;
 use crate::clinical::{Association, ClusterSurvival, Comparison, Survival};
 use crate::numbers::short;
@@ -192,7 +192,7 @@ fn kaplan_meier(time: &str, clusters: &[&ClusterSurvival]) -> String {
             .y_desc("share without the event")
             .draw()?;
         for cluster in clusters {
-            let color = PALETTE[cluster.cluster % PALETTE.len()];
+            let color = cluster_color(cluster.cluster);
             let (mut corners, mut level) = (vec![(0.0, 1.0)], 1.0);
             for step in &cluster.curve.steps {
                 corners.push((step.time, level));
@@ -227,7 +227,7 @@ fn kaplan_meier(time: &str, clusters: &[&ClusterSurvival]) -> String {
         root.draw(&Text::new("watched", (8, bottom + 26), ink))?;
         for (row, cluster) in clusters.iter().enumerate() {
             let y = bottom + 28 + row_height * (row as i32 + 1);
-            let color = PALETTE[cluster.cluster % PALETTE.len()];
+            let color = cluster_color(cluster.cluster);
             let style = ("sans-serif", 12).into_font().color(&color);
             root.draw(&Text::new(format!("cluster {}", cluster.cluster), (8, y), style.clone()))?;
             for &(x, t) in &places {

@@ -1,12 +1,13 @@
 //! Contribution of each view to each cluster.
 
 use super::Report;
-use super::figures::cluster_color;
+use super::drawing::{GRAY, cluster_color};
 use super::page::Page;
-use super::svg::{Anchor, Drawing, shortened};
+use super::svg::{Drawing, shortened};
 use crate::NamedModel;
 use crate::warnings::Sign;
 use ndarray::Array2;
+use plotters::style::text_anchor::HPos;
 use std::iter;
 
 /// Maximum number of clusters in the picture.
@@ -54,23 +55,21 @@ fn bars(views: &[String], nats: &Array2<f64>) -> String {
     let mut drawing = Drawing::default();
     for c in 0..shown {
         let x = NAMES + c as f64 * column;
-        drawing.text((x + wide / 2.0, 14.0), Anchor::Middle, 12, &format!("cluster {c}"));
+        drawing.text((x + wide / 2.0, 14.0), HPos::Center, 12, &format!("cluster {c}"));
         for (v, &value) in nats.column(c).iter().enumerate() {
             let y = 24.0 + v as f64 * ROW;
-            drawing.cell((x + zero - 0.5, y - 2.0), (1.0, ROW), "#888888");
+            drawing.cell((x + zero - 0.5, y - 2.0), (1.0, ROW), GRAY);
             if value.is_finite() {
-                let length = value.abs() / range * wide;
-                let from = if value < 0.0 { zero - length } else { zero };
-                drawing.cell((x + from, y), (length, ROW - 5.0), &cluster_color(c));
+                drawing.cell((x + zero, y), (value / range * wide, ROW - 5.0), cluster_color(c));
             }
         }
         let end = 24.0 + views.len() as f64 * ROW;
-        drawing.text((x + zero, end + 10.0), Anchor::Middle, 10, "0");
-        drawing.text((x + wide, end + 10.0), Anchor::End, 10, &format!("{high:.1} nats"));
+        drawing.text((x + zero, end + 10.0), HPos::Center, 10, "0");
+        drawing.text((x + wide, end + 10.0), HPos::Right, 10, &format!("{high:.1} nats"));
     }
     for (v, name) in views.iter().enumerate() {
         let y = 24.0 + v as f64 * ROW + ROW - 8.0;
-        drawing.text((NAMES - 8.0, y), Anchor::End, 12, &shortened(name, 18));
+        drawing.text((NAMES - 8.0, y), HPos::Right, 12, &shortened(name, 18));
     }
     drawing.svg((NAMES + shown as f64 * column, 40.0 + views.len() as f64 * ROW))
 }

@@ -30,6 +30,16 @@ pub const PALETTE: [RGBColor; 12] = [
     RGBColor(150, 95, 60),
 ];
 
+/// Returns a color as SVG and HTML name it.
+pub(super) fn rgb(RGBColor(r, g, b): RGBColor) -> String {
+    format!("rgb({r},{g},{b})")
+}
+
+/// Returns the color of cluster `cluster`.
+pub(super) fn cluster_color(cluster: usize) -> RGBColor {
+    PALETTE[cluster % PALETTE.len()]
+}
+
 /// Area on which a figure is drawn.
 pub type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 /// Result of drawing.

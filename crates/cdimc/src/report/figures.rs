@@ -1,23 +1,15 @@
 //! The pictures of a report as SVG text that follows the page's colors, light or dark.
 
-use super::drawing::{BLUE, GRAY, PALETTE, draw, grid, words};
+use super::drawing::{BLUE, GRAY, PALETTE, cluster_color, draw, grid, words};
+use super::svg::{Drawing, shortened};
 use ndarray::Array2;
 use plotters::prelude::*;
+use plotters::style::text_anchor::HPos;
 use std::collections::BTreeSet;
 
 /// Maximum number of cells per side of a [`consensus`], and number of its shades.
 const CELLS: usize = 100;
 const LEVELS: f32 = 8.0;
-
-/// Returns a color as SVG and HTML name it.
-pub(super) fn rgb(RGBColor(r, g, b): RGBColor) -> String {
-    format!("rgb({r},{g},{b})")
-}
-
-/// Returns the color of cluster `cluster`.
-pub(super) fn cluster_color(cluster: usize) -> String {
-    rgb(PALETTE[cluster % PALETTE.len()])
-}
 
 /// Draws values over epochs, rounds or numbers of clusters `first`, `first + 1`, ...
 pub(crate) fn line(first: usize, title: &str, x_name: &str, values: &[f64]) -> String {
@@ -61,7 +53,7 @@ pub(crate) fn scatter(
         grid(&mut chart).disable_mesh().x_desc(axes[0]).y_desc(axes[1]).draw()?;
         let dot = |(i, p): (usize, &[f64; 2])| {
             let color = match color {
-                Coloring::Clusters(labels) => PALETTE[labels[i] % PALETTE.len()],
+                Coloring::Clusters(labels) => cluster_color(labels[i]),
                 Coloring::Confidence(values) => ramp(values[i]),
             };
             Circle::new((p[0], p[1]), radius, color.mix(0.75).filled())
@@ -112,31 +104,27 @@ pub(crate) enum Coloring<'a> {
 /// `patterns` has the views of each pattern and the number of its samples.
 pub fn missing_pattern(names: &[String], patterns: &[(Vec<bool>, usize)]) -> String {
     let total: usize = patterns.iter().map(|(_, count)| count).sum();
-    let (width, height, top) = (90 * names.len() as i32, 260, 30);
-    draw((width + 120, height + top + 10), |root| {
-        let ink = words(13);
-        for (v, name) in names.iter().enumerate() {
-            let short: String = name.chars().take(12).collect();
-            root.draw(&Text::new(short, (90 * v as i32 + 8, 8), ink.clone()))?;
+    let (column, height, top) = (90.0, 260.0, 30.0);
+    let width = column * names.len() as f64;
+    let mut drawing = Drawing::default();
+    for (v, name) in names.iter().enumerate() {
+        drawing.text((column * v as f64 + 8.0, 17.0), HPos::Left, 11, &shortened(name, 12));
+    }
+    let mut y = top;
+    for (views, count) in patterns {
+        let room = height * *count as f64 / total as f64;
+        for (v, &observed) in views.iter().enumerate() {
+            let color = if observed { BLUE.mix(0.85) } else { GRAY.mix(0.18) };
+            let size = (column - 6.0, (room - 1.0).max(1.0));
+            drawing.cell((column * v as f64 + 2.0, y), size, color);
         }
-        let mut done = 0;
-        for (views, count) in patterns {
-            let y = |samples: usize| top + (samples * height as usize / total.max(1)) as i32;
-            let (from, to) = (y(done), y(done + count));
-            for (v, &observed) in views.iter().enumerate() {
-                let x = 90 * v as i32;
-                let cell = [(x + 2, from), (x + 86, (to - 1).max(from + 1))];
-                let color = if observed { BLUE.mix(0.85) } else { GRAY.mix(0.18) };
-                root.draw(&Rectangle::new(cell, color.filled()))?;
-            }
-            if to - from > 12 {
-                let at = (width + 8, i32::midpoint(from, to) - 6);
-                root.draw(&Text::new(format!("{count} samples"), at, ink.clone()))?;
-            }
-            done += count;
+        if room > 12.0 {
+            let at = (width + 8.0, y + room / 2.0 + 4.0);
+            drawing.text(at, HPos::Left, 11, &format!("{count} samples"));
         }
-        Ok(())
-    })
+        y += room;
+    }
+    drawing.svg((width + 120.0, top + height + 10.0))
 }
 
 /// Draws how often samples are together, `(n_samples, n_samples)`, from 0 to 1, in the order of their `labels`. With
@@ -147,31 +135,19 @@ pub fn consensus(shares: &Array2<f32>, labels: &[usize]) -> String {
     let n_cells = order.len().min(CELLS);
     let edge = |cell: usize| cell * order.len() / n_cells;
     let cells: Vec<&[usize]> = (0..n_cells).map(|c| &order[edge(c)..edge(c + 1)]).collect();
-    let level = |rows: &[usize], columns: &[usize]| {
+    let color = |rows: &[usize], columns: &[usize]| {
         let sum: f32 =
             rows.iter().flat_map(|&i| columns.iter().map(move |&j| shares[[i, j]])).sum();
-        (LEVELS * sum / (rows.len() * columns.len()) as f32).round()
+        BLUE.mix(f64::from((LEVELS * sum / (rows.len() * columns.len()) as f32).round() / LEVELS))
     };
-    let side = 360_i32;
-    let at = |cell: usize| cell as i32 * side / n_cells as i32;
-    draw((side, side), |root| {
-        for (y, rows) in cells.iter().enumerate() {
-            let mut levels =
-                cells.iter().map(|columns| level(rows, columns)).enumerate().peekable();
-            // Neighboring cells of one shade become one rectangle.
-            while let Some((from, level)) = levels.next() {
-                let mut to = from + 1;
-                while levels.next_if(|(_, next)| *next == level).is_some() {
-                    to += 1;
-                }
-                if level > 0.0 {
-                    let color = BLUE.mix(f64::from(level / LEVELS)).filled();
-                    root.draw(&Rectangle::new([(at(from), at(y)), (at(to), at(y + 1))], color))?;
-                }
-            }
-        }
-        Ok(())
-    })
+    let side = 360.0;
+    let size = side / n_cells as f64;
+    let mut drawing = Drawing::default();
+    for (y, rows) in cells.iter().enumerate() {
+        let colors: Vec<RGBAColor> = cells.iter().map(|columns| color(rows, columns)).collect();
+        drawing.row((0.0, y as f64 * size), (size, size), &colors);
+    }
+    drawing.svg((side, side))
 }
 
 /// Returns the range of the values with a small margin; 0 to 1 without values.

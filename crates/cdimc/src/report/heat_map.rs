@@ -1,12 +1,14 @@
 //! Heat map of the columns that differ most between clusters, over all samples.
 
 use super::Report;
-use super::figures::{cluster_color, ramp, rgb};
-use super::svg::{Anchor, Drawing, shortened};
+use super::drawing::cluster_color;
+use super::figures::ramp;
+use super::svg::{Drawing, shortened};
 use crate::NamedModel;
 use crate::clinical::Variable;
 use crate::numbers::{mean, mean_and_deviation, short};
-use plotters::style::RGBColor;
+use plotters::style::text_anchor::HPos;
+use plotters::style::{RGBAColor, RGBColor};
 
 /// Maximum number of rows, in total and per cluster.
 const ROWS: usize = 30;
@@ -47,23 +49,17 @@ pub(super) fn heat_map(report: &Report<'_>) -> Option<(String, String)> {
     let width = WIDTH / cells.len() as f64;
     let mut drawing = Drawing::default();
     let mut y = TOP;
-    let row = |drawing: &mut Drawing, y: f64, name: &str, colors: &[String]| {
-        drawing.text((NAMES - 6.0, y + ROW - 4.0), Anchor::End, 11, &shortened(name, 30));
-        // Neighboring cells of one color become one cell.
-        let mut from = 0;
-        for run in colors.chunk_by(|a, b| a == b) {
-            let at = (NAMES + from as f64 * width, y);
-            drawing.cell(at, (run.len() as f64 * width, ROW - 1.0), &run[0]);
-            from += run.len();
-        }
+    let row = |drawing: &mut Drawing, y: f64, name: &str, colors: &[RGBAColor]| {
+        drawing.text((NAMES - 6.0, y + ROW - 4.0), HPos::Right, 11, &shortened(name, 30));
+        drawing.row((NAMES, y), (width, ROW - 1.0), colors);
     };
     let labels = &report.outcome.clustering.labels;
-    let of_clusters: Vec<String> =
-        cells.iter().map(|samples| cluster_color(labels[samples[0]])).collect();
+    let of_clusters: Vec<RGBAColor> =
+        cells.iter().map(|samples| cluster_color(labels[samples[0]]).into()).collect();
     let mut from = 0;
     for run in cells.chunk_by(|a, b| labels[a[0]] == labels[b[0]]) {
         let middle = NAMES + (from as f64 + run.len() as f64 / 2.0) * width;
-        drawing.text((middle, TOP - 7.0), Anchor::Middle, 12, &labels[run[0][0]].to_string());
+        drawing.text((middle, TOP - 7.0), HPos::Center, 12, &labels[run[0][0]].to_string());
         from += run.len();
     }
     let mut bands = vec![("cluster".to_owned(), of_clusters)];
@@ -71,7 +67,7 @@ pub(super) fn heat_map(report: &Report<'_>) -> Option<(String, String)> {
         let color = |samples: &Vec<usize>| {
             let sum: f64 = samples.iter().map(|&i| report.shade(confidence[i])).sum();
             // Few shades, so that neighboring cells often have the same color.
-            rgb(ramp((10.0 * sum / samples.len() as f64).round() / 10.0))
+            RGBAColor::from(ramp((10.0 * sum / samples.len() as f64).round() / 10.0))
         };
         bands.push(("confidence".into(), cells.iter().map(color).collect()));
     }
@@ -87,7 +83,7 @@ pub(super) fn heat_map(report: &Report<'_>) -> Option<(String, String)> {
             format!("{}: {}", report.joined.names[view], report.joined.features[view][column]);
         let scores = scores(report, view, column);
         let color = |samples: &Vec<usize>| {
-            mean(samples.iter().filter_map(|&i| scores[i])).map_or(MISSING.into(), deviation_color)
+            mean(samples.iter().filter_map(|&i| scores[i])).map_or(MISSING, deviation_color)
         };
         row(&mut drawing, y, &name, &cells.iter().map(color).collect::<Vec<_>>());
         y += ROW;
@@ -106,7 +102,7 @@ pub(super) fn heat_map(report: &Report<'_>) -> Option<(String, String)> {
     Some((drawing.svg((NAMES + WIDTH + 8.0, y)), caption))
 }
 
-const MISSING: &str = "#8886";
+const MISSING: RGBAColor = RGBAColor(136, 136, 136, 0.4);
 /// Width of a letter of size 11.
 const LETTER: f64 = 6.2;
 
@@ -115,25 +111,25 @@ fn draw_scale(drawing: &mut Drawing, y: f64) {
     let steps = 2.0 * STEPS + 1.0;
     for step in 0..steps as usize {
         let value = MOST * (step as f64 - STEPS) / STEPS;
-        drawing.cell((NAMES + 16.0 * step as f64, y), (16.0, 10.0), &deviation_color(value));
+        drawing.cell((NAMES + 16.0 * step as f64, y), (16.0, 10.0), deviation_color(value));
     }
     let end = NAMES + 16.0 * steps;
     let middle = f64::midpoint(NAMES, end);
     for (at, text) in [(NAMES, format!("-{MOST}")), (middle, "0".into()), (end, format!("+{MOST}"))]
     {
-        drawing.text((at, y + 22.0), Anchor::Middle, 11, &text);
+        drawing.text((at, y + 22.0), HPos::Center, 11, &text);
     }
     let unit = "standard deviations from the mean of all samples";
-    drawing.text((end + 26.0, y + 9.0), Anchor::Start, 11, unit);
+    drawing.text((end + 26.0, y + 9.0), HPos::Left, 11, unit);
     let at = end + 26.0 + LETTER * unit.len() as f64;
     drawing.cell((at, y), (16.0, 10.0), MISSING);
-    drawing.text((at + 22.0, y + 9.0), Anchor::Start, 11, "not measured");
+    drawing.text((at + 22.0, y + 9.0), HPos::Left, 11, "not measured");
 }
 
 /// Draws the legends of clinical columns from height `y`; returns the height below them.
 fn draw_keys(drawing: &mut Drawing, keys: &[Key], mut y: f64) -> f64 {
     for (name, entries) in keys {
-        drawing.text((NAMES - 6.0, y + 9.0), Anchor::End, 11, &shortened(name, 30));
+        drawing.text((NAMES - 6.0, y + 9.0), HPos::Right, 11, &shortened(name, 30));
         let mut at = NAMES;
         for (text, color) in entries {
             let text = shortened(text, 40);
@@ -141,8 +137,8 @@ fn draw_keys(drawing: &mut Drawing, keys: &[Key], mut y: f64) -> f64 {
             if at + width > NAMES + WIDTH {
                 (at, y) = (NAMES, y + 16.0);
             }
-            drawing.cell((at, y), (10.0, 10.0), color);
-            drawing.text((at + 14.0, y + 9.0), Anchor::Start, 11, &text);
+            drawing.cell((at, y), (10.0, 10.0), *color);
+            drawing.text((at + 14.0, y + 9.0), HPos::Left, 11, &text);
             at += width;
         }
         y += 16.0;
@@ -197,17 +193,17 @@ fn scores(report: &Report<'_>, view: usize, column: usize) -> Vec<Option<f64>> {
 }
 
 /// Returns a color from blue (low) over white to brown (high), a color-blind safe scale.
-fn deviation_color(value: f64) -> String {
+fn deviation_color(value: f64) -> RGBAColor {
     let step = (value / MOST * STEPS).round().clamp(-STEPS, STEPS) / STEPS;
     let end = if step < 0.0 { [33.0, 102.0, 172.0] } else { [179.0, 88.0, 6.0] };
     let [r, g, b] = end.map(|end: f64| (247.0 + step.abs() * (end - 247.0)).round() as u8);
-    rgb(RGBColor(r, g, b))
+    RGBAColor(r, g, b, 1.0)
 }
 
 /// Name of a row and its colors.
-type Band = (String, Vec<String>);
+type Band = (String, Vec<RGBAColor>);
 /// Name of a row and its legend: texts and colors.
-type Key = (String, Vec<(String, String)>);
+type Key = (String, Vec<(String, RGBAColor)>);
 
 /// Returns the clinical columns with the strongest association with the clusters.
 fn clinical(report: &Report<'_>, cells: &[Vec<usize>]) -> (Vec<Band>, Vec<Key>) {
@@ -219,15 +215,15 @@ fn clinical(report: &Report<'_>, cells: &[Vec<usize>]) -> (Vec<Band>, Vec<Key>) 
     for name in tested.map(|association| &association.column) {
         let (colors, entries) = match clinical.variable(name) {
             Some(Variable::Categories { names, of }) => {
-                let color = |category: usize| rgb(PASTEL[category.min(CATEGORIES)]);
+                let color = |category: usize| RGBAColor::from(PASTEL[category.min(CATEGORIES)]);
                 let of_cell = |samples: &Vec<usize>| {
                     let mut counts = vec![0_usize; names.len()];
                     samples.iter().filter_map(|&i| of[i]).for_each(|c| counts[c] += 1);
                     let most = (0..counts.len()).rev().max_by_key(|&c| counts[c]);
-                    most.filter(|&c| counts[c] > 0).map_or_else(|| MISSING.to_owned(), color)
+                    most.filter(|&c| counts[c] > 0).map_or(MISSING, color)
                 };
                 let shown = names.iter().take(CATEGORIES).enumerate();
-                let mut entries: Vec<(String, String)> =
+                let mut entries: Vec<(String, RGBAColor)> =
                     shown.map(|(c, name)| (name.clone(), color(c))).collect();
                 if names.len() > CATEGORIES {
                     entries.push(("others".into(), color(CATEGORIES)));
@@ -241,10 +237,10 @@ fn clinical(report: &Report<'_>, cells: &[Vec<usize>]) -> (Vec<Band>, Vec<Key>) 
                 let shade = |x: f64| {
                     let share = ((x - low) / (high - low) * 8.0).round() / 8.0;
                     let level = (235.0 - 200.0 * share).round() as u8;
-                    rgb(RGBColor(level, level, level))
+                    RGBAColor(level, level, level, 1.0)
                 };
                 let of_cell = |samples: &Vec<usize>| {
-                    mean(samples.iter().filter_map(|&i| numbers[i])).map_or(MISSING.into(), shade)
+                    mean(samples.iter().filter_map(|&i| numbers[i])).map_or(MISSING, shade)
                 };
                 let ends = [low, high].map(|x| (short(x), shade(x)));
                 (cells.iter().map(of_cell).collect(), ends.to_vec())

@@ -1,6 +1,6 @@
 //! The frame of a page: headings, paragraphs, tables and figures, with all text escaped.
 
-use super::figures::cluster_color;
+use super::drawing::{cluster_color, rgb};
 use crate::escape_control::escape_control;
 use std::fmt::Write;
 
@@ -143,7 +143,7 @@ impl Page {
         let dot =
             |color: String| format!("<span class=\"dot\" style=\"background:{color}\"></span>");
         self.rows(header, rows, |_, cell| match cell.parse() {
-            Ok(cluster) => dot(cluster_color(cluster)) + &escape(cell),
+            Ok(cluster) => dot(rgb(cluster_color(cluster))) + &escape(cell),
             Err(_) => escape(cell),
         });
     }

@@ -1,10 +1,11 @@
 //! The page of one sample: its cluster, the reasons, what to measure next, and similar samples.
 
-use super::figures::cluster_color;
+use super::drawing::{GRAY, cluster_color};
 use super::page::Page;
-use super::svg::{Anchor, Drawing, shortened};
+use super::svg::{Drawing, shortened};
 use crate::reasons::{Reasons, signed};
 use crate::verdict::{Trust, Verdict};
+use plotters::style::text_anchor::HPos;
 
 /// Sizes in points.
 const NAMES: f64 = 150.0;
@@ -120,18 +121,17 @@ fn bars(reasons: &Reasons) -> String {
     let (zero, mut drawing) = (NAMES + BARS / 2.0, Drawing::default());
     for (i, (name, part)) in reasons.parts.iter().enumerate() {
         let y = 8.0 + i as f64 * ROW;
-        let length = part.abs() / largest * (BARS / 2.0 - 40.0);
-        let (from, cluster, side) = if *part < 0.0 {
-            (zero - length, reasons.other, Anchor::End)
+        let length = part / largest * (BARS / 2.0 - 40.0);
+        let (cluster, side, gap) = if *part < 0.0 {
+            (reasons.other, HPos::Right, -4.0)
         } else {
-            (zero, reasons.cluster, Anchor::Start)
+            (reasons.cluster, HPos::Left, 4.0)
         };
-        drawing.cell((from, y), (length, ROW - 6.0), &cluster_color(cluster));
-        let end = if *part < 0.0 { from - 4.0 } else { from + length + 4.0 };
-        drawing.text((end, y + ROW - 10.0), side, 12, &signed(*part));
-        drawing.text((NAMES - 10.0, y + ROW - 10.0), Anchor::End, 12, &shortened(name, 20));
+        drawing.cell((zero, y), (length, ROW - 6.0), cluster_color(cluster));
+        drawing.text((zero + length + gap, y + ROW - 10.0), side, 12, &signed(*part));
+        drawing.text((NAMES - 10.0, y + ROW - 10.0), HPos::Right, 12, &shortened(name, 20));
     }
     let height = 12.0 + reasons.parts.len() as f64 * ROW;
-    drawing.cell((zero - 0.5, 4.0), (1.0, height - 8.0), "#888888");
+    drawing.cell((zero - 0.5, 4.0), (1.0, height - 8.0), GRAY);
     drawing.svg((NAMES + BARS, height))
 }
