@@ -1,6 +1,6 @@
 //! The pictures of a report as SVG text that follows the page's colors, light or dark.
 
-use super::drawing::{BLUE, GRAY, PALETTE, cluster_color, draw, grid, words};
+use super::drawing::{BLUE, GRAY, PALETTE, draw, grid, words};
 use super::svg::{Drawing, shortened};
 use ndarray::Array2;
 use plotters::prelude::*;
@@ -33,12 +33,14 @@ pub(crate) fn line(first: usize, title: &str, x_name: &str, values: &[f64]) -> S
     })
 }
 
-/// Draws points of a plane in the colors given by `color`, a number in 0..=1 or a cluster.
+/// Draws points of a plane, each in its color. If `labels` are not empty, the number of each cluster is at the median of
+/// its points.
 pub(crate) fn scatter(
     title: &str,
     axes: [&str; 2],
     points: &[[f64; 2]],
-    color: Coloring<'_>,
+    colors: &[RGBColor],
+    labels: &[usize],
 ) -> String {
     let (x_low, x_high) = bounds(points.iter().map(|p| p[0]));
     let (y_low, y_high) = bounds(points.iter().map(|p| p[1]));
@@ -51,26 +53,16 @@ pub(crate) fn scatter(
             .y_label_area_size(50)
             .build_cartesian_2d(x_low..x_high, y_low..y_high)?;
         grid(&mut chart).disable_mesh().x_desc(axes[0]).y_desc(axes[1]).draw()?;
-        let dot = |(i, p): (usize, &[f64; 2])| {
-            let color = match color {
-                Coloring::Clusters(labels) => cluster_color(labels[i]),
-                Coloring::Confidence(values) => ramp(values[i]),
-            };
-            Circle::new((p[0], p[1]), radius, color.mix(0.75).filled())
+        let dot = |(&[x, y], color): (&[f64; 2], &RGBColor)| {
+            Circle::new((x, y), radius, color.mix(0.75).filled())
         };
-        chart.draw_series(points.iter().enumerate().map(dot))?;
-        if let Coloring::Clusters(labels) = color {
-            for (cluster, [x, y]) in centers(points, labels) {
-                let name = EmptyElement::at((x, y))
-                    + Circle::new((0, 0), 9, WHITE.mix(0.8).filled())
-                    + Text::new(
-                        cluster.to_string(),
-                        (-4, -7),
-                        ("sans-serif", 14).into_font().color(&BLACK),
-                    );
-                chart.draw_series(std::iter::once(name))?;
-            }
-        }
+        chart.draw_series(points.iter().zip(colors).map(dot))?;
+        let name = |(cluster, [x, y]): (usize, [f64; 2])| {
+            EmptyElement::at((x, y))
+                + Circle::new((0, 0), 9, WHITE.mix(0.8).filled())
+                + Text::new(cluster.to_string(), (-4, -7), words(14).color(&BLACK))
+        };
+        chart.draw_series(centers(points, labels).into_iter().map(name))?;
         Ok(())
     })
 }
@@ -88,15 +80,6 @@ fn centers(points: &[[f64; 2]], labels: &[usize]) -> Vec<(usize, [f64; 2])> {
         (cluster, [median(0), median(1)])
     };
     clusters.into_iter().map(center).collect()
-}
-
-/// Meaning of the color of a point.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Coloring<'a> {
-    /// Cluster of the point.
-    Clusters(&'a [usize]),
-    /// Confidence of its cluster, in 0..=1.
-    Confidence(&'a [f64]),
 }
 
 /// Draws which samples have which view: one row per pattern, its height the number of samples, most common first.
@@ -180,14 +163,14 @@ mod tests {
         assert!(svg.starts_with("<svg class=\"figure\" width=\"460\""), "{}", &svg[..60]);
         assert!(svg.contains("currentColor") && !svg.contains("#010203"));
         assert!(!svg.contains("http") || svg.matches("http").count() == 1, "only the name space");
-        assert!(scatter("x", ["a", "b"], &[], Coloring::Clusters(&[])).contains("<svg"));
+        assert!(scatter("x", ["a", "b"], &[], &[], &[]).contains("<svg"));
     }
 
     #[test]
     fn nothing_is_no_negative_number() {
         let flat = line(1, "loss", "epoch", &[0.0, 0.0]);
-        let points =
-            scatter("x", ["a", "b"], &[[-0.5, -0.5], [0.5, 0.5]], Coloring::Clusters(&[0, 1]));
+        let points = [[-0.5, -0.5], [0.5, 0.5]];
+        let points = scatter("x", ["a", "b"], &points, &[BLUE, BLUE], &[0, 1]);
         for svg in [flat, points] {
             assert!(svg.contains("\n0.0\n") && !svg.contains("-0.0\n"), "{svg}");
         }

@@ -27,7 +27,7 @@ use crate::tables::Joined;
 use crate::verdict::probability;
 pub use alluvial::Grouping;
 use cdimc_data::{MaskReport, Seed};
-use figures::Coloring;
+use drawing::cluster_color;
 use page::Page;
 pub use page::Rendered;
 pub use pages::{comparison_html, imputation_html};
@@ -259,9 +259,10 @@ impl Report<'_> {
         };
         let points: Vec<[f64; 2]> = drawn.iter().map(|&i| points[i]).collect();
         let labels: Vec<usize> = drawn.iter().map(|&i| self.outcome.clustering.labels[i]).collect();
+        let colors: Vec<_> = labels.iter().map(|&label| cluster_color(label)).collect();
         page.figure(
             "embedding",
-            figures::scatter("by cluster", axes, &points, Coloring::Clusters(&labels)),
+            figures::scatter("by cluster", axes, &points, &colors, &labels),
             &format!(
                 "{samples} at the two leading principal components, in the colors of the clusters."
             ),
@@ -272,10 +273,11 @@ impl Report<'_> {
             } else {
                 "orange (half way to another cluster) to blue (at the center)"
             };
-            let confidence: Vec<f64> = drawn.iter().map(|&i| self.shade(confidence[i])).collect();
+            let color = |&i: &usize| figures::ramp(self.shade(confidence[i]));
+            let colors: Vec<_> = drawn.iter().map(color).collect();
             page.figure(
                 "confidence",
-                figures::scatter("by confidence", axes, &points, Coloring::Confidence(&confidence)),
+                figures::scatter("by confidence", axes, &points, &colors, &[]),
                 &format!("Color shows how sure the cluster of a sample is, from {range}."),
             );
         }
