@@ -12,7 +12,6 @@ use anyhow::Result;
 use cdimc_data::write_whole;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::path::Path;
 
 /// Writes `report.md` and the figures into the experiment's folder.
@@ -21,21 +20,22 @@ pub(crate) fn write(experiment: &Experiment, records: &[Record], folder: &Path) 
     let mut text = format!("# {}\n\n{}\n", experiment.title, experiment.description);
     for table in tables(records) {
         let (dataset, pattern) = (table.dataset, table.pattern);
-        write!(text, "\n## {dataset}, {pattern}\n\n{}", grid(&table, &published).markdown())?;
+        let grid = grid(&table, &published).markdown();
+        text += &format!("\n## {dataset}, {pattern}\n\n{grid}");
         for &figure in &experiment.figures {
             if let Some(svg) = draw(figure, &table) {
                 let kind = format!("{figure:?}").to_lowercase();
                 let name = format!("{kind}_{dataset}_{}.svg", pattern.replace(':', "-"));
                 write_whole(&folder.join(&name), figure::alone(&svg).as_bytes())?;
-                write!(text, "\n![{kind} of {dataset}, {pattern}]({name})\n")?;
+                text += &format!("\n![{kind} of {dataset}, {pattern}]({name})\n");
             }
         }
     }
     text += &remarks(records, &published);
-    write_settings(&mut text, experiment, records)?;
+    text += &settings(experiment, records);
     text += "\n## Runs\n\n";
     for (place, runs) in places(standing(records).into_iter()) {
-        writeln!(text, "- {runs} runs: {place}")?;
+        text += &format!("- {runs} runs: {place}\n");
     }
     write_whole(&folder.join("table.csv"), csv(&tables(records)).as_bytes())?;
     Ok(write_whole(&folder.join("report.md"), text.as_bytes())?)
@@ -68,8 +68,8 @@ pub(crate) fn terminal(experiment: &Experiment, records: &[Record]) -> Result<St
     let published = Published::table()?;
     let mut text = format!("\n{}\n", experiment.title);
     for table in tables(records) {
-        let grid = grid(&table, &published);
-        write!(text, "\n{}, {}\n{}", table.dataset, table.pattern, grid.aligned())?;
+        let grid = grid(&table, &published).aligned();
+        text += &format!("\n{}, {}\n{grid}", table.dataset, table.pattern);
     }
     Ok(text + &remarks(records, &published))
 }
@@ -171,8 +171,8 @@ fn remarks(records: &[Record], published: &Published) -> String {
 }
 
 /// Which settings every row used and how they were chosen.
-fn write_settings(text: &mut String, experiment: &Experiment, records: &[Record]) -> Result<()> {
-    *text += "\n## Settings\n\n";
+fn settings(experiment: &Experiment, records: &[Record]) -> String {
+    let mut text = String::from("\n## Settings\n\n");
     let settings_of = |record: &Record| {
         let cell = &record.cell;
         let row = format!("{} on {}", cell.label, cell.dataset);
@@ -180,14 +180,15 @@ fn write_settings(text: &mut String, experiment: &Experiment, records: &[Record]
     };
     let rows: BTreeMap<String, String> = standing(records).into_iter().map(settings_of).collect();
     for (row, settings) in rows {
-        writeln!(text, "- {row}: `{settings}`")?;
+        text += &format!("- {row}: `{settings}`\n");
     }
     for variant in &experiment.methods {
         if let Some(chosen) = &variant.chosen {
-            writeln!(text, "- How the settings of {} were chosen: {chosen}", variant.label())?;
+            let label = variant.label();
+            text += &format!("- How the settings of {label} were chosen: {chosen}\n");
         }
     }
-    Ok(())
+    text
 }
 
 #[cfg(test)]

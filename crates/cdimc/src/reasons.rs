@@ -7,7 +7,6 @@ use crate::tables::Joined;
 use cdimc_core::{ClusterError, Clustering};
 use cdimc_data::Seed;
 use cdimc_mixture::{Explanation, MixtureModel, NextView, TypicalRange};
-use std::fmt::Write;
 
 /// Columns listed for and against the cluster.
 const N_COLUMNS: usize = 10;
@@ -350,9 +349,8 @@ impl Reasons {
         }
         text += &format!("\n{}\n", self.odds());
         let width = self.parts.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
-        // Writing to a string cannot fail, here and below.
         for (name, part) in &self.parts {
-            let _ = writeln!(text, "  {name:width$}  {}", signed(*part));
+            text += &format!("  {name:width$}  {}\n", signed(*part));
         }
         for is_for in [true, false] {
             let columns: Vec<&ColumnReason> = self.columns_for(is_for).collect();
@@ -361,28 +359,26 @@ impl Reasons {
             }
             let Self { cluster, other, .. } = self;
             let favored = if is_for { cluster } else { other };
-            let _ = writeln!(
-                text,
-                "\nColumns that favor cluster {favored}: value (typical of cluster {cluster} | of {other}):"
+            text += &format!(
+                "\nColumns that favor cluster {favored}: value (typical of cluster {cluster} | of {other}):\n"
             );
             for column in columns {
                 let [own, other] = column.ranges();
                 let value = column.value();
                 let ColumnReason { view, column, log_odds, .. } = column;
-                let _ =
-                    writeln!(text, "  {log_odds:+.2}  {view} {column}: {value} ({own} | {other})");
+                text += &format!("  {log_odds:+.2}  {view} {column}: {value} ({own} | {other})\n");
             }
         }
         text.push('\n');
         for (part, name) in self.rest() {
-            let _ = writeln!(text, "  {:5}  {name}", signed(part));
+            text += &format!("  {:5}  {name}\n", signed(part));
         }
         if !self.on_ranges().is_empty() {
-            let _ = writeln!(text, "\n{}", self.on_ranges());
+            text += &format!("\n{}\n", self.on_ranges());
         }
-        let _ = writeln!(text, "\n{}", self.advice());
+        text += &format!("\n{}\n", self.advice());
         for next in self.next.iter().skip(1).filter(|_| self.doubt >= NO_DOUBT) {
-            let _ = writeln!(text, "  {}: {:.0} % of the doubt", next.view, 100.0 * next.removed);
+            text += &format!("  {}: {:.0} % of the doubt\n", next.view, 100.0 * next.removed);
         }
         text
     }

@@ -15,7 +15,6 @@ use cdimc_mixture::{
 use ndarray::ArrayView2;
 use rand::seq::index::sample;
 use serde::{Deserialize, Serialize};
-use std::fmt::Write;
 use std::str::FromStr;
 
 mod eigengap;
@@ -221,7 +220,7 @@ impl ClusterNumber {
     fn weigh(&mut self, structure: SharedStructure) {
         let p_value = structure.p_value;
         if structure.is_found() {
-            let _ = write!(self.reason, "; the views share more than by chance (p = {p_value:.3})");
+            self.reason += &format!("; the views share more than by chance (p = {p_value:.3})");
         } else {
             self.runner_up = Some(self.chosen);
             self.supported = None;

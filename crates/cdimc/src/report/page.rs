@@ -2,7 +2,6 @@
 
 use super::drawing::{cluster_color, rgb};
 use crate::escape_control::escape_control;
-use std::fmt::Write;
 
 /// Maximum number of characters of a cell that stay on one line.
 const LONG: usize = 28;
@@ -175,9 +174,8 @@ impl Page {
             for &column in &columns {
                 let cell = &row[column];
                 let content = if column == 0 { first(i, cell) } else { escape(cell) };
-                // Writing to a string cannot fail.
                 let long = if cell.chars().count() > LONG { " class=\"long\"" } else { "" };
-                let _ = write!(text, "<td{long}>{content}</td>");
+                text += &format!("<td{long}>{content}</td>");
             }
             text.push_str("</tr>\n");
         }
