@@ -51,7 +51,7 @@ pub(crate) fn checkpoint(bytes: &[u8]) -> bool {
         }
     }
     if training.has_ended() {
-        let _ = training.finish();
+        let _ = training.run(&Silent);
     }
     true
 }

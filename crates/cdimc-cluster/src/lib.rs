@@ -231,9 +231,7 @@ impl CdimcNet {
         observer.step("prepare", 0, 1, None)?;
         let training = self.start(data, n_clusters, seed, observer)?;
         observer.step("prepare", 1, 1, None)?;
-        let trained = training.run(observer)?;
-        trained.1.check(Self::NAME)?;
-        Ok(trained)
+        training.run(observer)
     }
 
     /// Prepares the training, which the caller then runs step by step (section 3.4, step 1).
@@ -383,9 +381,7 @@ impl Clusterer for CdimcNet {
             let reason = "the checkpoint was made with other settings: the same are needed";
             return Err(ClusterError::Model(reason.into()));
         }
-        let fitted = fitted(training.run(observer)?);
-        fitted.clustering.check(Self::NAME)?;
-        Ok(fitted)
+        Ok(fitted(training.run(observer)?))
     }
 
     /// Memory: every parameter has a value and two moments of the optimizer. Encoders, which are half of the

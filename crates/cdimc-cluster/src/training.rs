@@ -116,10 +116,12 @@ impl Training {
         if self.best.is_none() && self.contest.next().is_none() { Err(error) } else { Ok(()) }
     }
 
-    /// Takes the remaining steps, reporting each to `observer`; then as [`Training::finish`].
+    /// Takes the remaining steps, reporting each to `observer`; returns the model of the best run and its clusters, in
+    /// the caller's order of samples.
     ///
     /// # Errors
-    /// Same as [`Training::step`]; [`ClusterError::Interrupted`] with a checkpoint if `observer` stops it.
+    /// Same as [`Training::step`]; [`ClusterError::Interrupted`] with a checkpoint if `observer` stops it;
+    /// [`ClusterError::Unusable`] if the result is not finite or has one cluster only.
     pub fn run(
         mut self,
         observer: &dyn Observer,
@@ -130,16 +132,6 @@ impl Training {
             }
             observer.checkpoint(|| self.checkpoint())?;
         }
-        self.finish()
-    }
-
-    /// Takes the remaining steps and returns the model of the best run and its clusters, in the caller's order of
-    /// samples.
-    ///
-    /// # Errors
-    /// Same as [`Training::step`].
-    pub fn finish(mut self) -> Result<(CdimcModel, Clustering), ClusterError> {
-        while self.step()?.is_some() {}
         let Some((number, trained)) = self.best else {
             return Err(ClusterError::Model("the training has not ended".into()));
         };
@@ -153,6 +145,7 @@ impl Training {
         let settings = serde_json::to_value(settings).unwrap_or_default();
         let model = CdimcModel { settings, views, weights, pretrained, centers };
         let clustering = Clustering { curves, ..model.clustering(&input)? };
+        clustering.check(CdimcNet::NAME)?;
         Ok((model, clustering))
     }
 }

@@ -83,7 +83,7 @@ fn write_the_corpora() {
         }
     }
     assert!(training.has_ended());
-    let (model, _) = training.finish().expect("a model");
+    let (model, _) = training.run(&Silent).expect("a model");
     let named = NamedModel::from_bytes(&cdimc_core::Model::to_bytes(&model).expect("bytes"));
     write("model", "cdimc-net", named.and_then(|named| named.to_bytes()).expect("bytes"));
     let mixture = TMixture { starts: 2, ..TMixture::default() };

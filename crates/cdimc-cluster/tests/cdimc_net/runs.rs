@@ -176,7 +176,7 @@ fn a_training_resumed_after_any_step_ends_in_the_same_bits() {
                 training.step().unwrap().unwrap();
             }
             let resumed = resume(&data, &training.checkpoint().unwrap()).unwrap();
-            let (again, same) = resumed.finish().unwrap();
+            let (again, same) = resumed.run(&Silent).unwrap();
             assert_eq!(same, clustering, "after {steps} steps");
             assert_eq!(again.to_bytes().unwrap(), model.to_bytes().unwrap());
         }
