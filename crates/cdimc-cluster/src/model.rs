@@ -56,16 +56,15 @@ impl CdimcModel {
         &self.weights
     }
 
-    /// Returns the clusters of the samples of `input`.
-    pub(crate) fn clustering(&self, input: &NetworkInput) -> Result<Clustering, ClusterError> {
-        let z = self.weights.embed(input)?;
-        let Assignment { labels, losses, margins } = Assignment::new(z.view(), self.centers());
-        Ok(Clustering {
+    /// Returns the clusters of samples with the latents `z`, `(n_samples, latent)`.
+    pub(crate) fn clustering(&self, z: ArrayView2<'_, f32>) -> Clustering {
+        let Assignment { labels, losses, margins } = Assignment::new(z, self.centers());
+        Clustering {
             confidence: Some(relative_margins(&losses, &margins)),
             losses: Some(losses),
             embedding: Some(z.mapv(f64::from)),
             ..Clustering::from_labels(labels)
-        })
+        }
     }
 
     /// Returns the network's input for `data`.
@@ -229,7 +228,8 @@ impl Model for CdimcModel {
     }
 
     fn predict_from(&self, data: &MultiView, views: &[usize]) -> Result<Clustering, ClusterError> {
-        self.clustering(&self.network_input(data, views)?)
+        let z = self.weights.embed(&self.network_input(data, views)?)?;
+        Ok(self.clustering(z.view()))
     }
 
     /// The decoders read the latents of the pre-trained encoders, with which they were trained. Fine-tuning contracts

@@ -7,7 +7,7 @@ use cdimc_core::{AnalysisSize, ClusterError, KMeans, Observer};
 use cdimc_data::{MultiView, Seed, geometry_version};
 use cdimc_graph::{KnnGraph, Search};
 use cdimc_nn::{NetworkInput, ObservedView};
-use ndarray::{Array2, Axis, s};
+use ndarray::{Array2, s};
 use std::sync::Arc;
 
 /// Settings and data of all runs of a training.
@@ -61,18 +61,6 @@ impl Prepared {
         });
         let input = Arc::new(input);
         Ok(Self { settings, n_clusters, seed, order, views, input, graphs, information })
-    }
-
-    /// Returns the network's input in the caller's order of samples.
-    pub(crate) fn in_callers_order(&self) -> NetworkInput {
-        let views = self.input.views.iter().map(|view| {
-            let sample = |&place: &u32| self.order[place as usize] as u32;
-            let mut samples: Vec<(u32, usize)> = view.rows.iter().map(sample).zip(0..).collect();
-            samples.sort_unstable();
-            let (rows, positions): (Vec<u32>, Vec<usize>) = samples.into_iter().unzip();
-            ObservedView { rows, values: view.values.select(Axis(0), &positions) }
-        });
-        NetworkInput { n_samples: self.input.n_samples, views: views.collect() }
     }
 }
 

@@ -6,6 +6,7 @@ use super::run::{Run, Trained};
 use crate::{CdimcModel, CdimcNet, OneOrMore};
 use cdimc_core::{ClusterError, Clustering, Observer, SharedInformation, Step};
 use cdimc_data::{MultiView, Seed};
+use ndarray::Axis;
 
 /// A CDIMC-net in training: consecutive runs, each a pre-training and a fine-tuning.
 pub struct Training {
@@ -135,16 +136,19 @@ impl Training {
         let Some((number, trained)) = self.best else {
             return Err(ClusterError::Model("the training has not ended".into()));
         };
-        let input = self.prepared.in_callers_order();
         let Trained { alpha, weights, pretrained, centers, mut curves, .. } = trained;
         if self.contest.ended.len() > 1 {
             curves.extend(self.contest.curves(number));
         }
-        let Prepared { settings, views, .. } = self.prepared;
+        let Prepared { settings, views, input, order, .. } = self.prepared;
         let settings = CdimcNet { alpha: OneOrMore::One(alpha), ..settings };
         let settings = serde_json::to_value(settings).unwrap_or_default();
         let model = CdimcModel { settings, views, weights, pretrained, centers };
-        let clustering = Clustering { curves, ..model.clustering(&input)? };
+        // Latents have the same bits in any order of the samples.
+        let mut places: Vec<usize> = (0..order.len()).collect();
+        places.sort_unstable_by_key(|&place| order[place]);
+        let z = model.weights.embed(&input)?.select(Axis(0), &places);
+        let clustering = Clustering { curves, ..model.clustering(z.view()) };
         clustering.check(CdimcNet::NAME)?;
         Ok((model, clustering))
     }
