@@ -125,21 +125,17 @@ impl Training {
             _ => return Err(misfit()),
         };
         if let Some(BestDescription { run: number }) = found.best {
-            let Some(&Reached { alpha, shared_information }) = contest.ended.get(number) else {
-                return Err(misfit());
-            };
             let trained = Trained {
-                alpha,
                 weights: read_weights(&archive, "best.", found.n_views)?,
                 pretrained: read_weights(&archive, "best.pretrained.", found.n_views)?,
                 centers: archive.matrix("best.centers")?,
                 labels: numbers(&archive, "best.labels")?,
-                shared_information,
                 curves: read_curves(&archive, "best.")?,
             };
             let Trained { weights, pretrained, centers, labels, .. } = &trained;
             weights.check_decoders()?;
-            let fits = prepared.fits(weights, centers, labels)
+            let fits = number < contest.ended.len()
+                && prepared.fits(weights, centers, labels)
                 && prepared.fits(pretrained, centers, labels);
             if !fits {
                 return Err(misfit());

@@ -56,15 +56,12 @@ pub(crate) struct BestRound {
 /// The result of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Trained {
-    /// Weight of the graph.
-    pub(crate) alpha: f64,
     pub(crate) weights: Weights,
     pub(crate) pretrained: Weights,
     /// `(n_clusters, latent)`.
     pub(crate) centers: Array2<f32>,
     /// The clusters of the samples in training order.
     pub(crate) labels: Vec<usize>,
-    pub(crate) shared_information: Option<f64>,
     pub(crate) curves: Vec<Curve>,
 }
 
@@ -228,22 +225,14 @@ impl Run {
         else {
             return Err(ClusterError::Model("the training has not ended".into()));
         };
-        let mut trained = Trained {
-            alpha: self.alpha,
-            weights: self.trainer.weights()?,
-            pretrained,
-            centers,
-            labels,
-            shared_information: None,
-            curves: self.curves,
-        };
+        let (weights, curves) = (self.trainer.weights()?, self.curves);
+        let mut trained = Trained { weights, pretrained, centers, labels, curves };
         if let Some(best) = self.best {
             let encoders = best.encoders.unwrap_or_else(|| trained.pretrained.clone());
             for (view, best) in trained.weights.views.iter_mut().zip(encoders.views) {
                 view.encoder = best.encoder;
             }
             trained.labels = best.labels;
-            trained.shared_information = Some(best.shared_information);
         }
         Ok(trained)
     }

@@ -88,19 +88,20 @@ impl Training {
     /// If √(TM) differs by chance only, the smaller weight of the graph wins; it is in the paper's range.
     fn end(&mut self, run: Run) -> Result<(), ClusterError> {
         let number = self.contest.ended.len();
+        let alpha = run.alpha;
+        let shared_information = run.best.as_ref().map(|best| best.shared_information);
         let trained = run.trained()?;
         let is_better = match (&self.best, &self.prepared.information) {
             (None, _) => true,
             (Some(_), None) => false,
-            (Some((_, best)), Some(information)) => {
+            (Some((number, best)), Some(information)) => {
+                let before = self.contest.ended[*number];
                 let is_more = |a: &Trained, b: &Trained| information.is_more(&a.labels, &b.labels);
                 is_more(&trained, best)
                     || !is_more(best, &trained)
-                        && (best.alpha, trained.shared_information)
-                            > (trained.alpha, best.shared_information)
+                        && (before.alpha, shared_information) > (alpha, before.shared_information)
             }
         };
-        let Trained { alpha, shared_information, .. } = trained;
         tracing::info!(run = number, alpha, ?shared_information, is_better);
         self.contest.ended.push(Reached { alpha, shared_information });
         if is_better {
@@ -136,7 +137,8 @@ impl Training {
         let Some((number, trained)) = self.best else {
             return Err(ClusterError::Model("the training has not ended".into()));
         };
-        let Trained { alpha, weights, pretrained, centers, mut curves, .. } = trained;
+        let Trained { weights, pretrained, centers, mut curves, .. } = trained;
+        let alpha = self.contest.ended[number].alpha;
         if self.contest.ended.len() > 1 {
             curves.extend(self.contest.curves(number));
         }
