@@ -146,29 +146,15 @@ fn finish<T: Coordinate>(points: &Points<T>, partition: &Partition) -> KMeansFit
     };
     let found: Vec<(usize, f64)> = (0..points.n_samples()).into_par_iter().map(nearest).collect();
     let inertia = found.iter().map(|(_, distance)| distance).sum();
-    let labels = found.into_iter().map(|(label, _)| label).collect();
-    let mut fit = KMeansFit { labels, centers, inertia };
-    compact(&mut fit);
-    fit
-}
-
-/// Renumbers the clusters so that those without a sample come last.
-fn compact(fit: &mut KMeansFit) {
-    let n_clusters = fit.centers.nrows();
-    let mut used = vec![false; n_clusters];
-    for &label in &fit.labels {
-        used[label] = true;
-    }
-    let mut order: Vec<usize> = (0..n_clusters).collect();
-    order.sort_by_key(|&c| !used[c]);
-    let mut number = vec![0; n_clusters];
-    for (new, &old) in order.iter().enumerate() {
-        number[old] = new;
-    }
-    fit.centers = fit.centers.select(Axis(0), &order);
-    for label in &mut fit.labels {
-        *label = number[*label];
-    }
+    // Clusters without a sample come last.
+    let mut has_samples = vec![false; centers.nrows()];
+    found.iter().for_each(|&(label, _)| has_samples[label] = true);
+    let mut order: Vec<usize> = (0..has_samples.len()).collect();
+    order.sort_by_key(|&cluster| !has_samples[cluster]);
+    let mut numbers = vec![0; order.len()];
+    order.iter().enumerate().for_each(|(new, &old)| numbers[old] = new);
+    let labels = found.into_iter().map(|(label, _)| numbers[label]).collect();
+    KMeansFit { labels, centers: centers.select(Axis(0), &order), inertia }
 }
 
 #[cfg(test)]
