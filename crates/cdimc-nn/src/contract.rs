@@ -3,7 +3,8 @@
 
 use crate::{
     Architecture, Dense, Device, Engine, Fusion, Goal, NetworkInput, NnError, Normalization,
-    ObservedView, Optimizer, Targets, Trainer, TrainingData, Weights, fused::FusedTrainer, trainer,
+    ObservedView, Optimizer, Targets, Trainer, TrainingData, Weights, embed::chain,
+    fused::FusedTrainer, trainer,
 };
 use cdimc_data::Seed;
 use cdimc_graph::KnnGraph;
@@ -305,19 +306,11 @@ fn a_batch_without_selected_samples_has_the_graph_term_only() {
     let targets = Targets { selected: &none, ..case.targets() };
     let mut energy = 0.0;
     for (v, view) in case.input.views.iter().enumerate() {
-        let alone = NetworkInput {
-            n_samples: view.rows.len(),
-            views: vec![ObservedView {
-                rows: (0..view.rows.len() as u32).collect(),
-                values: view.values.clone(),
-            }],
-        };
-        let weights = Weights { views: vec![case.weights.views[v].clone()] };
-        let z = weights.embed(&alone).unwrap();
-        for i in view.positions(&batch) {
-            let neighbors = case.graphs[v].neighbors(view.rows[i] as usize).iter();
-            for j in neighbors.filter(|&&j| batch.contains(&(j as usize))) {
-                let j = view.rows.binary_search(j).unwrap();
+        let rows = view.rows_of(&batch);
+        let z = chain(&case.weights.views[v].encoder, view.values_of(&batch));
+        for (i, &row) in rows.iter().enumerate() {
+            let neighbors = case.graphs[v].neighbors(row as usize).iter();
+            for j in neighbors.filter_map(|j| rows.binary_search(j).ok()) {
                 energy += 0.5 * (&z.row(i) - &z.row(j)).mapv(|d| f64::from(d).powi(2)).sum();
             }
         }

@@ -60,7 +60,7 @@ impl Weights {
 }
 
 /// Applies the layers, with `ReLU` after each except the last. A row has the same bits alone and in a larger batch.
-fn chain(layers: &[Dense], x: ArrayView2<'_, f32>) -> Array2<f32> {
+pub(crate) fn chain(layers: &[Dense], x: ArrayView2<'_, f32>) -> Array2<f32> {
     let mut x = x.to_owned();
     for (i, layer) in layers.iter().enumerate() {
         x = x.dot(&layer.weight.t()) + &layer.bias;
