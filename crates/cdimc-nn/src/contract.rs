@@ -326,22 +326,6 @@ fn a_batch_without_selected_samples_has_the_graph_term_only() {
 }
 
 #[test]
-fn a_view_without_rows_in_the_batch_has_no_gradient() {
-    let case = Case::new(5);
-    assert!(case.input.views[2].positions(&BLIND).is_empty());
-    for place in places() {
-        let (loss, gradients) =
-            gradients(case.trainer(place).as_mut(), &BLIND, Goal::Reconstruction);
-        assert!(loss.is_finite());
-        let is_zero = |v: usize| {
-            let of_view = Weights { views: vec![gradients.views[v].clone()] };
-            parameters(&of_view).iter().all(|&value| value == 0.0)
-        };
-        assert_eq!([is_zero(0), is_zero(1), is_zero(2)], [false, false, true], "{place:?}");
-    }
-}
-
-#[test]
 fn fine_tuning_keeps_the_decoders() {
     let case = Case::new(6);
     for place in places() {
