@@ -82,20 +82,11 @@ impl Layer {
 
     /// Applies the layer to `x`, `(n, n_in)`.
     pub fn forward(&self, x: &Tensor) -> Result<Tensor> {
-        self.apply(x, |parameter| parameter.value().clone())
-    }
-
-    /// Applies the layer without gradients for its parameters.
-    pub fn forward_frozen(&self, x: &Tensor) -> Result<Tensor> {
-        self.apply(x, |parameter| parameter.value.as_detached_tensor())
-    }
-
-    fn apply(&self, x: &Tensor, of: impl Fn(&Parameter) -> Tensor) -> Result<Tensor> {
-        let y = x.matmul(&of(&self.weight))?;
+        let y = x.matmul(self.weight.value())?;
         let Some(bias) = &self.bias else { return Ok(y) };
         // Repeats the bias by a product: the gradient of a broadcast is a sum over rows, which candle computes entry by
         // entry.
-        y.add(&Tensor::ones((x.dim(0)?, 1), DType::F32, x.device())?.matmul(&of(bias))?)
+        y.add(&Tensor::ones((x.dim(0)?, 1), DType::F32, x.device())?.matmul(bias.value())?)
     }
 
     /// The weights, then the biases.
@@ -114,31 +105,16 @@ mod tests {
     use super::*;
     use ndarray::array;
 
-    fn layer() -> Layer {
+    #[test]
+    fn a_layer_multiplies_by_its_weights_and_adds_its_biases() {
         let dense = Dense {
             weight: array![[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]],
             bias: array![0.5, 0.0, -0.5],
         };
-        Layer::new(&dense, &candle_core::Device::Cpu).unwrap()
-    }
-
-    #[test]
-    fn a_layer_multiplies_by_its_weights_and_adds_its_biases() {
+        let layer = Layer::new(&dense, &candle_core::Device::Cpu).unwrap();
         let x = Tensor::new(&[[1.0_f32, -1.0], [0.0, 2.0]], &candle_core::Device::Cpu).unwrap();
-        let y = layer().forward(&x).unwrap().to_vec2::<f32>().unwrap();
+        let y = layer.forward(&x).unwrap().to_vec2::<f32>().unwrap();
         assert_eq!(y, [[-0.5, -1.0, -1.5], [4.5, 8.0, 11.5]]);
-    }
-
-    #[test]
-    fn a_frozen_layer_has_no_gradient() {
-        let mut layer = layer();
-        let x = Var::new(&[[0.1_f32, 0.2]], &candle_core::Device::Cpu).unwrap();
-        let y = layer.forward_frozen(&x).unwrap();
-        let gradients = y.sum_all().unwrap().backward().unwrap();
-        assert!(gradients.get(&x).is_some());
-        assert!(layer.parameters_mut().all(|p| gradients.get(p.value()).is_none()));
-        let same = layer.forward(&x).unwrap().to_vec2::<f32>().unwrap();
-        assert_eq!(same, y.to_vec2::<f32>().unwrap());
     }
 
     #[test]

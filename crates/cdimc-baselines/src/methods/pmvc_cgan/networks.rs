@@ -216,21 +216,19 @@ struct Discriminator {
 impl Discriminator {
     /// Returns the least-squares loss of the discriminator: real rows are 1, generated ones 0.
     fn loss(&self, real: &Tensor, generated: &Tensor) -> Result<Tensor> {
-        let scores = |x| self.scores(x, Layer::forward);
-        let losses =
-            (least_squares(&scores(real)?, 1.0)? + least_squares(&scores(generated)?, 0.0)?)?;
-        losses * 0.5
+        let real = least_squares(&self.scores(real)?, 1.0)?;
+        let generated = least_squares(&self.scores(generated)?, 0.0)?;
+        (real + generated)? * 0.5
     }
 
-    /// Returns the least-squares loss of the generator: generated rows should score 1. The discriminator gets no
-    /// gradient.
+    /// Returns the least-squares loss of the generator: generated rows should score 1.
     fn generator_loss(&self, generated: &Tensor) -> Result<Tensor> {
-        least_squares(&self.scores(generated, Layer::forward_frozen)?, 1.0)
+        least_squares(&self.scores(generated)?, 1.0)
     }
 
-    fn scores(&self, x: &Tensor, forward: fn(&Layer, &Tensor) -> Result<Tensor>) -> Result<Tensor> {
-        let hidden = candle_nn::ops::leaky_relu(&forward(&self.hidden, x)?, LEAK)?;
-        candle_nn::ops::sigmoid(&forward(&self.output, &hidden)?)
+    fn scores(&self, x: &Tensor) -> Result<Tensor> {
+        let hidden = candle_nn::ops::leaky_relu(&self.hidden.forward(x)?, LEAK)?;
+        candle_nn::ops::sigmoid(&self.output.forward(&hidden)?)
     }
 
     fn parameters_mut(&mut self) -> impl Iterator<Item = &mut Parameter> {
