@@ -42,8 +42,7 @@ impl Default for Finetune {
 impl Finetune {
     /// Returns Adam with the usual decays (paper, section 4.1; authors' code).
     pub fn optimizer(&self) -> Optimizer {
-        let learning_rate = self.learning_rate;
-        Optimizer::Adam { learning_rate, beta1: 0.9, beta2: 0.999, epsilon: 1e-8 }
+        Optimizer::Adam { learning_rate: self.learning_rate, beta1: 0.9, beta2: 0.999 }
     }
 }
 

@@ -25,8 +25,7 @@ const CANDLE: &[Place] = &[
     (Engine::Candle, Device::Cuda),
 ];
 const SGD: Optimizer = Optimizer::Sgd { learning_rate: 0.02, momentum: 0.9 };
-const ADAM: Optimizer =
-    Optimizer::Adam { learning_rate: 1e-3, beta1: 0.9, beta2: 0.999, epsilon: 1e-8 };
+const ADAM: Optimizer = Optimizer::Adam { learning_rate: 1e-3, beta1: 0.9, beta2: 0.999 };
 const FIRST: Range<usize> = 0..16;
 /// A batch without rows in the last view.
 const BLIND: Range<usize> = 16..32;

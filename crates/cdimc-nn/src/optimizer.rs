@@ -24,10 +24,11 @@ pub enum Optimizer {
         beta1: f64,
         /// Decay of the mean of squared gradients.
         beta2: f64,
-        /// Added to the root in the denominator.
-        epsilon: f64,
     },
 }
+
+/// Added by Adam to the root in the denominator (PyTorch's default, as in the authors' code).
+const EPSILON: f64 = 1e-8;
 
 /// State of an optimizer between two steps.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,11 +83,10 @@ impl Optimizer {
                 positive("learning-rate", learning_rate)?;
                 below_one("momentum", momentum)?;
             }
-            Self::Adam { learning_rate, beta1, beta2, epsilon } => {
+            Self::Adam { learning_rate, beta1, beta2 } => {
                 positive("learning-rate", learning_rate)?;
                 below_one("beta1", beta1)?;
                 below_one("beta2", beta2)?;
-                positive("epsilon", epsilon)?;
             }
         }
         Ok(())
@@ -110,7 +110,7 @@ impl Optimizer {
         let t = i32::try_from(t).unwrap_or(i32::MAX);
         let (rate, root) = match self {
             Self::Sgd { learning_rate, .. } => (learning_rate, 1.0),
-            Self::Adam { learning_rate, beta1, beta2, .. } => {
+            Self::Adam { learning_rate, beta1, beta2 } => {
                 (learning_rate / (1.0 - beta1.powi(t)), 1.0 / (1.0 - beta2.powi(t)).sqrt())
             }
         };
@@ -143,8 +143,8 @@ impl Step {
                     }
                 });
             }
-            (Optimizer::Adam { beta1, beta2, epsilon, .. }, [mean, square]) => {
-                let [beta1, beta2, epsilon] = [beta1, beta2, epsilon].map(T::of);
+            (Optimizer::Adam { beta1, beta2, .. }, [mean, square]) => {
+                let [beta1, beta2, epsilon] = [beta1, beta2, EPSILON].map(T::of);
                 let (rest1, rest2) = (T::of(1.0) - beta1, T::of(1.0) - beta2);
                 Arch::new().dispatch(|| {
                     let moments = mean.iter_mut().zip(square.iter_mut());
@@ -195,10 +195,10 @@ impl Step {
                 *u = ((&*u * momentum)? + gradient)?;
                 &*u * self.rate
             }
-            (Optimizer::Adam { beta1, beta2, epsilon, .. }, [mean, square]) => {
+            (Optimizer::Adam { beta1, beta2, .. }, [mean, square]) => {
                 *mean = ((&*mean * beta1)? + (gradient * (1.0 - beta1))?)?;
                 *square = ((&*square * beta2)? + (gradient.sqr()? * (1.0 - beta2))?)?;
-                mean.div(&square.sqrt()?.affine(self.root, epsilon)?)? * self.rate
+                mean.div(&square.sqrt()?.affine(self.root, EPSILON)?)? * self.rate
             }
             _ => unreachable!("a stage starts with the moments of its optimizer"),
         }
@@ -252,7 +252,7 @@ mod tests {
 
     const OPTIMIZERS: [Optimizer; 2] = [
         Optimizer::Sgd { learning_rate: 0.1, momentum: 0.9 },
-        Optimizer::Adam { learning_rate: 0.1, beta1: 0.5, beta2: 0.999, epsilon: 1e-8 },
+        Optimizer::Adam { learning_rate: 0.1, beta1: 0.5, beta2: 0.999 },
     ];
 
     /// Returns `start` after four steps down Σ x³, with gradient 3x², by the definitions.
@@ -265,12 +265,12 @@ mod tests {
                     mean = momentum * mean + g;
                     x -= learning_rate * mean;
                 }
-                Optimizer::Adam { learning_rate, beta1, beta2, epsilon } => {
+                Optimizer::Adam { learning_rate, beta1, beta2 } => {
                     mean = beta1 * mean + (1.0 - beta1) * g;
                     square = beta2 * square + (1.0 - beta2) * g * g;
                     let (mean, square) =
                         (mean / (1.0 - beta1.powi(t)), square / (1.0 - beta2.powi(t)));
-                    x -= learning_rate * mean / (f64::sqrt(square) + epsilon);
+                    x -= learning_rate * mean / (f64::sqrt(square) + EPSILON);
                 }
             }
         }

@@ -101,12 +101,7 @@ fn epochs(case: &Case) -> Result<Measurement> {
         network.start(Optimizer::Sgd { learning_rate: 0.01, momentum: 0.95 })?;
         return timed(case.times, || Ok(Some(network.train(&batches, Goal::Reconstruction)?)));
     }
-    network.start(Optimizer::Adam {
-        learning_rate: 1e-4,
-        beta1: 0.9,
-        beta2: 0.999,
-        epsilon: 1e-8,
-    })?;
+    network.start(Optimizer::Adam { learning_rate: 1e-4, beta1: 0.9, beta2: 0.999 })?;
     let k = case.n_clusters;
     let centers = numbers(&case.folder, "centers.f32", f32::from_le_bytes)?;
     let centers = Array2::from_shape_vec((k, k), centers)?;

@@ -64,8 +64,6 @@ impl Networks {
                 learning_rate: settings.learning_rate,
                 beta1: settings.beta1,
                 beta2: settings.beta2,
-                // PyTorch's default, as in the authors' code.
-                epsilon: 1e-8,
             },
             steps: 0,
         })
