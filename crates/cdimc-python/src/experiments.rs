@@ -2,7 +2,8 @@
 
 use crate::call::value_error;
 use cdimc::data::{Dataset, MissingPattern, Seed, SyntheticViews};
-use cdimc::tables::datasets::{Catalog, DatasetError};
+use cdimc::tables::TableError;
+use cdimc::tables::datasets::Catalog;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
@@ -60,7 +61,7 @@ pub(crate) fn dataset(
     let load = || {
         let catalog = Catalog::from_env(folder)?;
         let names = catalog.manifest(name)?.views.iter().map(|view| view.name.clone()).collect();
-        Ok::<_, DatasetError>((names, catalog.load(name)?))
+        Ok::<_, TableError>((names, catalog.load(name)?))
     };
     let (names, data): (Vec<String>, Dataset) = py.detach(load).map_err(value_error)?;
     Ok((names, arrays(py, &data), classes(py, &data)))

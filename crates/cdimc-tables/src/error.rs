@@ -5,24 +5,39 @@
 
 use cdimc_data::DataError;
 use std::fmt::Display;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// A file that cannot be used, with the reason.
+/// Reason why files, tables or data sets cannot be used; the message names them.
 #[derive(Debug, thiserror::Error)]
-#[error("{}", escaped(&format!("{}: {problem}", path.display())))]
+#[error("{message}")]
 pub struct TableError {
-    path: PathBuf,
-    problem: Problem,
+    message: String,
+    lacks_rows: bool,
 }
 
 impl TableError {
-    pub(crate) fn new(path: &Path, problem: Problem) -> Self {
-        Self { path: path.to_owned(), problem }
+    /// Returns the error that the file at `path` cannot be used for this reason.
+    pub(crate) fn new(path: &Path, problem: impl Into<Problem>) -> Self {
+        let problem = problem.into();
+        let message = escaped(&format!("{}: {problem}", path.display()));
+        Self { message, lacks_rows: matches!(problem, Problem::NoRows | Problem::AllDropped) }
     }
 
     /// Returns whether the table only lacks rows, or all of them are left out.
     pub fn lacks_rows(&self) -> bool {
-        matches!(self.problem, Problem::NoRows | Problem::AllDropped)
+        self.lacks_rows
+    }
+}
+
+impl From<String> for TableError {
+    fn from(message: String) -> Self {
+        Self { message, lacks_rows: false }
+    }
+}
+
+impl From<DataError> for TableError {
+    fn from(error: DataError) -> Self {
+        error.to_string().into()
     }
 }
 
@@ -118,31 +133,6 @@ impl Problem {
 impl From<String> for Problem {
     fn from(message: String) -> Self {
         Self::Message(message)
-    }
-}
-
-/// Reason why a data set cannot be used; every message names the file or the data set.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum DatasetError {
-    /// Views, labels or masks do not fit together.
-    #[error(transparent)]
-    Data(#[from] DataError),
-    /// Any other reason.
-    #[error("{0}")]
-    Message(String),
-}
-
-impl From<String> for DatasetError {
-    fn from(message: String) -> Self {
-        Self::Message(message)
-    }
-}
-
-impl DatasetError {
-    /// Returns the error that the file at `path` cannot be used for this reason.
-    pub(crate) fn file(path: &Path, reason: &dyn Display) -> Self {
-        Self::Message(format!("{}: {reason}", path.display()))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::checks::{self, forgotten_id};
 use crate::error::{ensure, listed};
-use crate::{Table, overlap};
+use crate::{Table, TableError, overlap};
 use cdimc_data::{DataError, MultiView, ViewMask};
 use ndarray::Array2;
 use std::collections::{HashMap, HashSet};
@@ -60,24 +60,6 @@ pub struct FilledColumn {
     pub samples: Vec<usize>,
 }
 
-/// Reason why tables cannot be joined.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum JoinError {
-    /// The tables do not fit together, or do not fit a model; the message names their files.
-    #[error("{0}")]
-    Tables(String),
-    /// The data break a rule of all methods.
-    #[error(transparent)]
-    Data(#[from] DataError),
-}
-
-impl From<String> for JoinError {
-    fn from(message: String) -> Self {
-        Self::Tables(message)
-    }
-}
-
 /// Joins the tables of a training set by id. A sample is unobserved in a view if the table lacks it or has only missing
 /// cells for it. Without ids, row `i` of every table is the same sample.
 ///
@@ -87,7 +69,7 @@ impl From<String> for JoinError {
 /// # Errors
 /// If names repeat, no sample is shared, an unnamed id column shows that rows differ, or a view has no values or only
 /// constant columns; the message names the file.
-pub fn join(tables: Vec<Table>, strict: bool) -> Result<Joined, JoinError> {
+pub fn join(tables: Vec<Table>, strict: bool) -> Result<Joined, TableError> {
     check_ids_overlap(&tables)?;
     let mut tables = tables;
     let mut notes = Vec::new();
@@ -113,7 +95,7 @@ pub fn join(tables: Vec<Table>, strict: bool) -> Result<Joined, JoinError> {
 ///
 /// # Errors
 /// Same as [`join`].
-pub fn join_new(tables: Vec<Table>, strict: bool, means: &[&[f64]]) -> Result<Joined, JoinError> {
+pub fn join_new(tables: Vec<Table>, strict: bool, means: &[&[f64]]) -> Result<Joined, TableError> {
     let names: Vec<String> = tables.iter().map(|table| table.name.clone()).collect();
     let mean = |table: &Table, column: usize| {
         let view = names.iter().position(|name| *name == table.name)?;
@@ -130,7 +112,7 @@ fn assemble(
     tables: Vec<Table>,
     fill: impl Fn(&Table, usize) -> Option<f64>,
     strict: bool,
-) -> Result<Joined, JoinError> {
+) -> Result<Joined, TableError> {
     check_names(&tables)?;
     let all_ids = sample_ids(&tables)?;
     let sample_of: HashMap<&str, usize> =
@@ -185,11 +167,11 @@ fn assemble(
     let observed = observed.select(ndarray::Axis(0), &kept).select(ndarray::Axis(1), &measured);
     let mask = ViewMask::new(observed)?;
     let data = MultiView::new(views, mask).map_err(|error| match error {
-        DataError::NotFinite { view, sample, feature, value } => JoinError::Tables(format!(
+        DataError::NotFinite { view, sample, feature, value } => format!(
             "{}, id `{}`, column `{}` = {value:e}: observed values must be finite, and at most 1e302 in size",
             files[view], all_ids[kept[sample]], features[view][feature]
-        )),
-        error => error.into(),
+        ),
+        error => error.to_string(),
     })?;
     Ok(Joined {
         data,
@@ -227,7 +209,7 @@ pub fn joined_by_number(tables: &[Table]) -> Option<String> {
 }
 
 /// Checks that two tables share at least one id.
-fn check_ids_overlap(tables: &[Table]) -> Result<(), JoinError> {
+fn check_ids_overlap(tables: &[Table]) -> Result<(), TableError> {
     let mut seen = HashSet::new();
     let with_ids = || tables.iter().filter_map(|table| table.ids.as_ref());
     if tables.len() < 2 || with_ids().count() < tables.len() {
@@ -245,7 +227,7 @@ fn check_ids_overlap(tables: &[Table]) -> Result<(), JoinError> {
 
 /// Leaves out columns without a value in any observed row and returns a line that names them, after checking that there
 /// is a value and that some column varies.
-fn leave_out_empty_columns(table: &mut Table) -> Result<Option<String>, JoinError> {
+fn leave_out_empty_columns(table: &mut Table) -> Result<Option<String>, TableError> {
     let n_observed = (0..table.values.nrows()).filter(|&i| !table.values.is_missing(i)).count();
     ensure!(n_observed > 0, else all_missing(table).into());
     let gaps = table.values.missing_cells();
@@ -275,7 +257,7 @@ fn all_missing(table: &Table) -> String {
     format!("{}: all values are missing", file(table))
 }
 
-fn check_names(tables: &[Table]) -> Result<(), JoinError> {
+fn check_names(tables: &[Table]) -> Result<(), TableError> {
     let mut first = HashMap::new();
     for table in tables {
         let (name, earlier) = (&table.name, first.insert(&table.name, table));
@@ -290,7 +272,7 @@ fn check_names(tables: &[Table]) -> Result<(), JoinError> {
 }
 
 /// Returns the samples of all tables, in order of first appearance.
-fn sample_ids(tables: &[Table]) -> Result<Vec<String>, JoinError> {
+fn sample_ids(tables: &[Table]) -> Result<Vec<String>, TableError> {
     let Some(first) = tables.first() else { return Err(DataError::NoViews.into()) };
     let with_ids = |has: bool| tables.iter().find(|table| table.ids.is_some() == has);
     match [with_ids(true), with_ids(false)] {
@@ -314,7 +296,7 @@ fn sample_ids(tables: &[Table]) -> Result<Vec<String>, JoinError> {
     }
 }
 
-fn other_row_count(first: &Table, odd: &Table) -> JoinError {
+fn other_row_count(first: &Table, odd: &Table) -> String {
     let one_file = first.path == odd.path;
     let view = |table: &Table| {
         if one_file { format!("`{}` of {}", table.name, file(table)) } else { file(table) }
@@ -328,9 +310,9 @@ fn other_row_count(first: &Table, odd: &Table) -> JoinError {
     };
     let (expected, found) = (first.values.nrows(), odd.values.nrows());
     let (first, second) = (view(first), view(odd));
-    JoinError::Tables(format!(
+    format!(
         "{first} has {expected} rows, {second} has {found}: without an id column (--id) all views must have the same rows{hint}"
-    ))
+    )
 }
 
 /// Returns the mean of the cells that are not missing.
@@ -346,7 +328,7 @@ fn fill_cells(
     places: &[usize],
     fill: impl Fn(&Table, usize) -> Option<f64>,
     strict: bool,
-) -> Result<Vec<FilledColumn>, JoinError> {
+) -> Result<Vec<FilledColumn>, TableError> {
     let path = file(table);
     let (mut filled, mut means) = (Vec::new(), HashMap::new());
     for (j, gaps) in table.values.missing_cells() {

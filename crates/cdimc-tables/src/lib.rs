@@ -23,7 +23,7 @@ pub use files::{
     Occurred, PartName, ReadOptions, Replicates, SampleNames, ViewSource, Words, decode_for_parent,
     formats, is_missing_value, read_bytes, read_idx, read_views, read_words,
 };
-pub use join::{FilledColumn, JoinError, Joined, join, join_new, joined_by_number};
+pub use join::{FilledColumn, Joined, join, join_new, joined_by_number};
 pub use option_names::{line_of_names, names_in};
 pub use overlap::{advice_on_repeats, id_advice};
 pub use spelling::plain_spelling;

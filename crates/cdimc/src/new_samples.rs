@@ -1,7 +1,7 @@
 //! Tables of samples for a model: finds views by name, orders columns, and reports unusual values.
 
 use crate::numbers::short;
-use crate::tables::{JoinError, Joined, Table, join_new, listed_up_to};
+use crate::tables::{Joined, Table, TableError, join_new, listed_up_to};
 use crate::{NamedModel, training_set};
 use cdimc_data::Standardizer;
 use std::collections::{HashMap, HashSet};
@@ -25,7 +25,7 @@ impl NamedModel {
         &self,
         tables: Vec<Table>,
         strict: bool,
-    ) -> Result<(Joined, Vec<usize>), JoinError> {
+    ) -> Result<(Joined, Vec<usize>), TableError> {
         let (mut joined, which) = self.arrange(tables, strict)?;
         let standardizers = self.model.standardizers();
         let far =
@@ -43,7 +43,7 @@ impl NamedModel {
         &self,
         mut tables: Vec<Table>,
         strict: bool,
-    ) -> Result<(Joined, Vec<usize>), JoinError> {
+    ) -> Result<(Joined, Vec<usize>), TableError> {
         let (which, warnings) = self.recognize(&mut tables)?;
         let standardizers = self.model.standardizers();
         let means: Vec<&[f64]> =
@@ -65,13 +65,13 @@ impl NamedModel {
     ///
     /// # Errors
     /// If a table is not a view of the model or lacks a column, a view is missing, or as [`training_set()`].
-    pub fn training_set(&self, mut tables: Vec<Table>, strict: bool) -> Result<Joined, JoinError> {
+    pub fn training_set(&self, mut tables: Vec<Table>, strict: bool) -> Result<Joined, TableError> {
         let (which, warnings) = self.recognize(&mut tables)?;
         if let Some(missing) = (0..self.views.len()).find(|view| !which.contains(view)) {
             let (name, known) = (&self.views[missing].name, self.known());
             let message =
                 format!("the model's view `{name}` is not there: its training had {known}");
-            return Err(JoinError::Tables(message));
+            return Err(message.into());
         }
         let mut of_view: Vec<(usize, Table)> = which.into_iter().zip(tables).collect();
         of_view.sort_by_key(|&(view, _)| view);
@@ -83,16 +83,16 @@ impl NamedModel {
 
     /// Puts the columns of every table in the model's order; also returns which view each is, and which columns were
     /// left out.
-    fn recognize(&self, tables: &mut [Table]) -> Result<(Vec<usize>, Vec<String>), JoinError> {
+    fn recognize(&self, tables: &mut [Table]) -> Result<(Vec<usize>, Vec<String>), TableError> {
         let only_one = tables.len() == 1 && self.views.len() == 1;
         let (mut which, mut warnings) = (Vec::with_capacity(tables.len()), Vec::new());
         for table in tables {
             let named = self.views.iter().position(|view| view.name == table.name);
             let unknown = || {
                 let (file, name, known) = (table.path.display(), &table.name, self.known());
-                JoinError::Tables(format!(
+                format!(
                     "{file}: the model has no view `{name}`; it has {known}: choose one with NAME=FILE"
-                ))
+                )
             };
             let view = named.or(only_one.then_some(0)).ok_or_else(unknown)?;
             warnings.extend(order_columns(table, &self.views[view].features)?);
@@ -112,7 +112,7 @@ impl NamedModel {
 pub(crate) fn order_columns(
     table: &mut Table,
     features: &[String],
-) -> Result<Option<String>, JoinError> {
+) -> Result<Option<String>, TableError> {
     if table.features == features {
         return Ok(None);
     }
@@ -128,13 +128,14 @@ pub(crate) fn order_columns(
             [] => String::new(),
             unknown => format!("; unknown to the model: {}", listed_up_to(LISTED, unknown)),
         };
-        return Err(JoinError::Tables(format!(
+        return Err(format!(
             "{file}: lacks {} of the {} columns of the model's view `{}`: {}{also}",
             missing.len(),
             features.len(),
             table.name,
             listed_up_to(LISTED, &missing)
-        )));
+        )
+        .into());
     }
     let (n, names) = (unknown.len(), listed_up_to(LISTED, &unknown));
     let warning = (n > 0)

@@ -1,12 +1,12 @@
 //! Joins tables into the samples of a fit; refuses data with nothing to cluster.
 
-use crate::tables::{JoinError, Joined, Table, join};
+use crate::tables::{Joined, Table, TableError, join};
 
 /// Joins the tables of a training set; each view needs at least two samples.
 ///
 /// # Errors
 /// If a view has fewer samples, or same as [`join`].
-pub fn training_set(tables: Vec<Table>, strict: bool) -> Result<Joined, JoinError> {
+pub fn training_set(tables: Vec<Table>, strict: bool) -> Result<Joined, TableError> {
     let files: Vec<String> = tables.iter().map(|table| table.path.display().to_string()).collect();
     let joined = join(tables, strict)?;
     if joined.data.n_samples() < 2 {

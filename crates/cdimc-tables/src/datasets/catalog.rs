@@ -2,7 +2,7 @@
 
 use super::decode::{self, File};
 use super::manifest::{Checksum, DataFile, Manifest};
-use crate::error::DatasetError;
+use crate::TableError;
 use crate::files::gzip;
 use cdimc_data::{Dataset, ViewMask};
 use sha2::{Digest, Sha256};
@@ -37,7 +37,7 @@ const EMBEDDED: [(&str, &[u8]); 1] =
 /// use cdimc_tables::datasets::Catalog;
 /// let digits = Catalog::new([])?.load("digits")?;
 /// assert_eq!((digits.n_samples(), digits.n_views(), digits.n_classes()), (1797, 4, 10));
-/// # Ok::<(), cdimc_tables::datasets::DatasetError>(())
+/// # Ok::<(), cdimc_tables::TableError>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct Catalog {
@@ -51,13 +51,13 @@ impl Catalog {
     ///
     /// # Errors
     /// If a manifest in one of the folders cannot be read.
-    pub fn new(folders: impl IntoIterator<Item = PathBuf>) -> Result<Self, DatasetError> {
+    pub fn new(folders: impl IntoIterator<Item = PathBuf>) -> Result<Self, TableError> {
         let folders: Vec<PathBuf> = folders.into_iter().collect();
         let mut manifests = BTreeMap::new();
         let mut add = |path: &Path, text: &str| {
             let manifest = Manifest::parse(path, text)?;
             manifests.insert(manifest.name.clone(), manifest);
-            Ok::<_, DatasetError>(())
+            Ok::<_, TableError>(())
         };
         for (path, text) in MANIFESTS {
             add(Path::new(path), text)?;
@@ -70,8 +70,8 @@ impl Catalog {
             paths.retain(|path| path.extension().is_some_and(|e| e == "toml"));
             paths.sort();
             for path in paths {
-                let text =
-                    std::fs::read_to_string(&path).map_err(|e| DatasetError::file(&path, &e))?;
+                let text = std::fs::read_to_string(&path)
+                    .map_err(|e| TableError::new(&path, e.to_string()))?;
                 add(&path, &text)?;
             }
         }
@@ -82,7 +82,7 @@ impl Catalog {
     ///
     /// # Errors
     /// Same as [`Catalog::new`].
-    pub fn from_env(fallback: Option<PathBuf>) -> Result<Self, DatasetError> {
+    pub fn from_env(fallback: Option<PathBuf>) -> Result<Self, TableError> {
         let set = std::env::var_os("CDIMC_DATASETS").filter(|value| !value.is_empty());
         Self::new(set.map(PathBuf::from).into_iter().chain(fallback))
     }
@@ -101,10 +101,10 @@ impl Catalog {
     ///
     /// # Errors
     /// If there is none; the message lists the existing ones.
-    pub fn manifest(&self, name: &str) -> Result<&Manifest, DatasetError> {
+    pub fn manifest(&self, name: &str) -> Result<&Manifest, TableError> {
         self.manifests.get(name).ok_or_else(|| {
             let known = self.manifests.keys().cloned().collect::<Vec<_>>().join(", ");
-            DatasetError::Message(format!("no data set {name}: there are {known}"))
+            format!("no data set {name}: there are {known}").into()
         })
     }
 
@@ -112,7 +112,7 @@ impl Catalog {
     ///
     /// # Errors
     /// If there is no such data set, or a file is missing, has a wrong checksum, or does not match the manifest.
-    pub fn load(&self, name: &str) -> Result<Dataset, DatasetError> {
+    pub fn load(&self, name: &str) -> Result<Dataset, TableError> {
         let manifest = self.manifest(name)?;
         decode::dataset(manifest, &|file| self.open(manifest, file))
     }
@@ -121,7 +121,7 @@ impl Catalog {
     ///
     /// # Errors
     /// Same as [`Catalog::load`].
-    pub fn masks(&self, name: &str, rate: f64) -> Result<Option<Vec<ViewMask>>, DatasetError> {
+    pub fn masks(&self, name: &str, rate: f64) -> Result<Option<Vec<ViewMask>>, TableError> {
         let manifest = self.manifest(name)?;
         let source = manifest.masks.iter().find(|masks| (masks.rate - rate).abs() < 1e-9);
         let read = |source| decode::masks(manifest, source, &|file| self.open(manifest, file));
@@ -132,7 +132,7 @@ impl Catalog {
     ///
     /// # Errors
     /// If there is no such data set.
-    pub fn is_present(&self, name: &str) -> Result<bool, DatasetError> {
+    pub fn is_present(&self, name: &str) -> Result<bool, TableError> {
         Ok(self.missing(self.manifest(name)?).is_empty())
     }
 
@@ -140,8 +140,8 @@ impl Catalog {
     ///
     /// # Errors
     /// If it is missing, cannot be read or has a wrong checksum.
-    pub fn verify(&self, file: &DataFile) -> Result<(), DatasetError> {
-        let missing = || DatasetError::file(Path::new(&file.path), &"is missing");
+    pub fn verify(&self, file: &DataFile) -> Result<(), TableError> {
+        let missing = || TableError::new(Path::new(&file.path), "is missing".to_owned());
         let (path, bytes) = self.bytes(&file.path)?.ok_or_else(missing)?;
         file.checksum.verify(&path, &bytes)
     }
@@ -162,16 +162,16 @@ impl Catalog {
     }
 
     /// Returns path and bytes of a file, or `None` if it is missing.
-    fn bytes(&self, name: &str) -> Result<Option<File>, DatasetError> {
+    fn bytes(&self, name: &str) -> Result<Option<File>, TableError> {
         let Some(path) = self.find(name) else {
             return Ok(embedded(name).map(|bytes| (name.into(), Cow::Borrowed(bytes))));
         };
-        let bytes = std::fs::read(&path).map_err(|e| DatasetError::file(&path, &e))?;
+        let bytes = std::fs::read(&path).map_err(|e| TableError::new(&path, e.to_string()))?;
         Ok(Some((path, Cow::Owned(bytes))))
     }
 
     /// Returns the bytes of a file of `manifest` after verifying its checksum.
-    fn open(&self, manifest: &Manifest, name: &str) -> Result<File, DatasetError> {
+    fn open(&self, manifest: &Manifest, name: &str) -> Result<File, TableError> {
         let found = self.bytes(name)?.ok_or_else(|| self.missing_error(manifest))?;
         if let Some(file) = manifest.file(name) {
             file.checksum.verify(&found.0, &found.1)?;
@@ -179,7 +179,7 @@ impl Catalog {
         Ok(found)
     }
 
-    fn missing_error(&self, manifest: &Manifest) -> DatasetError {
+    fn missing_error(&self, manifest: &Manifest) -> TableError {
         let folders: Vec<_> = self.folders.iter().map(|f| f.display().to_string()).collect();
         let folders = match &folders[..] {
             [] => "no folder was given".to_owned(),
@@ -187,9 +187,10 @@ impl Catalog {
         };
         let Manifest { name, home, .. } = manifest;
         let files = self.missing(manifest).join(", ");
-        DatasetError::Message(format!(
+        format!(
             "data set {name} lacks {files} ({folders}): get them with `cargo xtask datasets fetch {name}`; its home is {home}"
-        ))
+        )
+        .into()
     }
 }
 
@@ -198,17 +199,17 @@ impl Checksum {
     ///
     /// # Errors
     /// If the checksum differs or the content cannot be uncompressed.
-    pub fn verify(&self, path: &Path, bytes: &[u8]) -> Result<(), DatasetError> {
+    pub fn verify(&self, path: &Path, bytes: &[u8]) -> Result<(), TableError> {
         let (expected, found) = match self {
             Self::Sha256(expected) => (expected, sha256(bytes)),
             Self::ContentSha256(expected) => (expected, sha256(gzip::content(bytes))),
         };
-        let found = found
-            .map_err(|e| DatasetError::file(path, &format!("damaged compressed data: {e}")))?;
+        let found =
+            found.map_err(|e| TableError::new(path, format!("damaged compressed data: {e}")))?;
         if &found == expected {
             return Ok(());
         }
-        Err(DatasetError::file(path, &format!("sha256 = {found}: must be {expected}")))
+        Err(TableError::new(path, format!("sha256 = {found}: must be {expected}")))
     }
 }
 

@@ -2,7 +2,8 @@
 
 use super::image;
 use super::manifest::{Manifest, MaskSource, Orientation, Source};
-use crate::error::{DatasetError, Flaw};
+use crate::TableError;
+use crate::error::Flaw;
 use crate::files::matlab::MatFile;
 use crate::files::{Budget, gzip, idx};
 use cdimc_data::{Dataset, Matrix, ViewMask};
@@ -12,10 +13,10 @@ use std::path::PathBuf;
 
 pub(crate) type File = (PathBuf, Cow<'static, [u8]>);
 /// Returns a file of the manifest after verifying its bytes.
-pub(crate) type Open<'a> = dyn Fn(&str) -> Result<File, DatasetError> + 'a;
+pub(crate) type Open<'a> = dyn Fn(&str) -> Result<File, TableError> + 'a;
 
 /// Decodes the data set that `manifest` describes.
-pub(crate) fn dataset(manifest: &Manifest, open: &Open<'_>) -> Result<Dataset, DatasetError> {
+pub(crate) fn dataset(manifest: &Manifest, open: &Open<'_>) -> Result<Dataset, TableError> {
     let decoder = Decoder { manifest, open };
     let mut views: Vec<Array2<f64>> = Vec::with_capacity(manifest.views.len());
     for view in &manifest.views {
@@ -44,12 +45,12 @@ pub(crate) fn masks(
     manifest: &Manifest,
     source: &MaskSource,
     open: &Open<'_>,
-) -> Result<Vec<ViewMask>, DatasetError> {
+) -> Result<Vec<ViewMask>, TableError> {
     let (path, bytes) = open(&source.file)?;
     let expected = (manifest.n_samples, manifest.views.len());
-    let mask = |(f, fold): (usize, &Matrix)| -> Result<ViewMask, DatasetError> {
+    let mask = |(f, fold): (usize, &Matrix)| -> Result<ViewMask, TableError> {
         let flaw = |what: String| {
-            DatasetError::file(&path, &format!("cell {f} of {}: {what}", source.variable))
+            TableError::new(&path, format!("cell {f} of {}: {what}", source.variable))
         };
         let (fold, (n, m)) = (fold.dense(), expected);
         if fold.dim() != expected {
@@ -69,7 +70,7 @@ pub(crate) fn masks(
         Ok(ViewMask::new(fold.mapv(|x| x == 1.0))?)
     };
     let folds = mat(&bytes).and_then(|file| file.matrices(&source.variable));
-    let folds = folds.map_err(|Flaw(reason)| DatasetError::file(&path, &reason))?;
+    let folds = folds.map_err(|Flaw(reason)| TableError::new(&path, reason))?;
     folds.iter().enumerate().map(mask).collect()
 }
 
@@ -100,7 +101,7 @@ impl Decoder<'_> {
         source: &Source,
         width: usize,
         earlier: &[Array2<f64>],
-    ) -> Result<Array2<f64>, DatasetError> {
+    ) -> Result<Array2<f64>, TableError> {
         let images = |of: &str| {
             let mut named = self.manifest.views.iter().zip(earlier);
             let found = named.find(|(view, _)| view.name == of).map(|(_, images)| images.view());
@@ -114,7 +115,7 @@ impl Decoder<'_> {
             Source::Idx { files } => return self.idx(files, width),
             Source::Mat { file, variable, cell, samples, features } => {
                 let (path, bytes) = (self.open)(file)?;
-                let flaw = |Flaw(reason)| DatasetError::file(&path, &reason);
+                let flaw = |Flaw(reason)| TableError::new(&path, reason);
                 let content = mat(&bytes).map_err(flaw)?;
                 let mut matrix = content.view(variable, *cell).map_err(flaw)?;
                 if *samples == Orientation::Columns {
@@ -129,7 +130,7 @@ impl Decoder<'_> {
             }
             Source::Csv { file, columns: [first, end] } => {
                 let (path, bytes) = (self.open)(file)?;
-                let flaw = |Flaw(reason)| DatasetError::file(&path, &reason);
+                let flaw = |Flaw(reason)| TableError::new(&path, reason);
                 let table = table(&bytes).map_err(flaw)?;
                 if first > end || *end > table.ncols() {
                     return Err(flaw(Flaw(format!("{} columns, not {end}", table.ncols()))));
@@ -145,14 +146,14 @@ impl Decoder<'_> {
     }
 
     /// Returns the selected rows of consecutive files; all other rows stay bytes.
-    fn idx(&self, files: &[String], width: usize) -> Result<Array2<f64>, DatasetError> {
+    fn idx(&self, files: &[String], width: usize) -> Result<Array2<f64>, TableError> {
         let mut samples = Array2::zeros((0, width));
         for name in files {
             let (path, bytes) = (self.open)(name)?;
-            let file = idx::samples(&bytes).map_err(|reason| DatasetError::file(&path, &reason))?;
+            let file = idx::samples(&bytes).map_err(|reason| TableError::new(&path, reason))?;
             if samples.append(Axis(0), file.view()).is_err() {
                 let reason = format!("{} values per sample: {width} are needed", file.ncols());
-                return Err(DatasetError::file(&path, &reason));
+                return Err(TableError::new(&path, reason));
             }
         }
         let (n, rows) = (samples.nrows(), self.manifest.rows.as_ref().map(|rows| &rows.index));
@@ -166,7 +167,7 @@ impl Decoder<'_> {
         Ok(selected.unwrap_or(samples).mapv(f64::from))
     }
 
-    fn expect(&self, what: &str, matrix: &Array2<f64>, width: usize) -> Result<(), DatasetError> {
+    fn expect(&self, what: &str, matrix: &Array2<f64>, width: usize) -> Result<(), TableError> {
         let (n, (rows, columns)) = (self.manifest.n_samples, matrix.dim());
         if (rows, columns) == (n, width) {
             return Ok(());
@@ -176,8 +177,8 @@ impl Decoder<'_> {
         )))
     }
 
-    fn flaw(&self, reason: &str) -> DatasetError {
-        DatasetError::Message(format!("data set {}: {reason}", self.manifest.name))
+    fn flaw(&self, reason: &str) -> TableError {
+        format!("data set {}: {reason}", self.manifest.name).into()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Descriptions of data sets: `NAME.toml`.
 
-use crate::error::{DatasetError, ensure};
+use crate::TableError;
+use crate::error::ensure;
 use serde::Deserialize;
 use std::path::Path;
 
@@ -163,13 +164,13 @@ impl Manifest {
     ///
     /// # Errors
     /// If the text is not a manifest, or uses a file or view that it does not describe.
-    pub fn parse(path: &Path, text: &str) -> Result<Self, DatasetError> {
+    pub fn parse(path: &Path, text: &str) -> Result<Self, TableError> {
         let manifest: Self = toml::from_str(text).map_err(|e| {
             let line = e.span().map_or(0, |span| text[..span.start].matches('\n').count() + 1);
             let message = e.message().replace('\n', " ");
-            DatasetError::file(path, &format!("line {line}: {message}"))
+            TableError::new(path, format!("line {line}: {message}"))
         })?;
-        manifest.check().map_err(|reason| DatasetError::file(path, &reason))?;
+        manifest.check().map_err(|reason| TableError::new(path, reason))?;
         Ok(manifest)
     }
 

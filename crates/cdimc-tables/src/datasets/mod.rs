@@ -9,7 +9,6 @@ mod decode;
 mod image;
 mod manifest;
 
-pub use crate::error::DatasetError;
 pub use catalog::{Catalog, sha256};
 pub use manifest::{
     Checksum, DataFile, Images, Manifest, MaskSource, Orientation, Rows, Source, ViewSource,

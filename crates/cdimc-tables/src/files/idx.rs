@@ -2,7 +2,8 @@
 //!
 //! Source: Y. `LeCun`, C. Cortes, C. Burges, "The MNIST database", section on file formats.
 
-use crate::error::{DatasetError, ensure};
+use crate::TableError;
+use crate::error::ensure;
 use crate::files::gzip;
 use ndarray::Array2;
 use std::io::Read;
@@ -11,7 +12,7 @@ use std::io::Read;
 ///
 /// # Errors
 /// If the bytes are not an IDX file, or are damaged.
-pub fn read_idx(bytes: &[u8]) -> Result<Array2<f64>, DatasetError> {
+pub fn read_idx(bytes: &[u8]) -> Result<Array2<f64>, TableError> {
     Ok(samples(bytes)?.mapv(f64::from))
 }
 

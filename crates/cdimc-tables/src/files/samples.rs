@@ -81,7 +81,7 @@ impl SampleNames {
             if let Some(earlier) = earlier.filter(|earlier| earlier != primary) {
                 let reason =
                     format!("`{colname}` of `{assay}` is of `{earlier}` and of `{primary}`");
-                return Err(TableError::new(path, Problem::Message(reason)));
+                return Err(TableError::new(path, reason));
             }
         }
         Ok(Self { source: Source::Map { path: path.into(), assays }, replicates, dropped: None })
