@@ -99,14 +99,14 @@ fn two_tables_of_200_columns_are_no_clusters_without_confidence() {
 
 #[test]
 fn a_model_with_numbers_that_are_not_finite_is_refused() {
-    let options = "--model $BROKEN/nonfinite.safetensors --view $BROKEN/na3.csv";
+    let options = "--model $BROKEN/nonfinite.safetensors --view rna.csv --id id";
     refused(&format!("$CDIMC predict {options} -o p.csv")).has("holds a number that is not finite");
 }
 
 #[test]
 fn a_file_beyond_its_limit_is_an_error_of_one_line() {
     for line in [
-        "ulimit -f 1; $CDIMC -q mask --pattern per-view:0 --view $BROKEN/na3.csv -o m",
+        "ulimit -f 1; $CDIMC -q mask --pattern per-view:0 --view rna.csv --id id -o m",
         // With its signal ignored, the limit is like a full disk; some files fit.
         "trap '' XFSZ; ulimit -f 4; $CDIMC NET -q -o m",
     ] {
@@ -123,13 +123,13 @@ fn more_threads_than_the_machine_has_are_named_and_not_started() {
 #[test]
 fn pipes_are_read_whole() {
     for line in [
-        "$CDIMC inspect --view $BROKEN/na3.csv",
-        "$CDIMC inspect --view <(cat $BROKEN/na3.csv)",
-        "$CDIMC inspect --view <(gzip -c $BROKEN/na3.csv)",
-        "mkfifo f; cat $BROKEN/na3.csv > f & $CDIMC inspect --view f",
-        "cat $BROKEN/na3.csv | $CDIMC inspect --view /dev/stdin",
+        "$CDIMC inspect --id id --view rna.csv",
+        "$CDIMC inspect --id id --view <(cat rna.csv)",
+        "$CDIMC inspect --id id --view <(gzip -c rna.csv)",
+        "mkfifo f; cat rna.csv > f & $CDIMC inspect --id id --view f",
+        "cat rna.csv | $CDIMC inspect --id id --view /dev/stdin",
     ] {
-        done(line).1.has("600 rows, 3 features");
+        done(line).1.has("96 rows, 12 features");
     }
     done("$CDIMC inspect --view x=<(cat $BROKEN/big.npz)").1.has("x: 4 rows, 2 features");
 }
