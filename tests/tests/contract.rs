@@ -95,16 +95,7 @@ fn far_blobs_are_found() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_bits() {
-    let data = blobs(60).observe(half_paired(60)).expect("data");
-    for method in methods() {
-        let run = || cluster(method.as_ref(), &data, 3).map(|found| bits(&found));
-        assert_eq!(run(), run(), "{}", method.name());
-    }
-}
-
-#[test]
-fn any_number_of_threads_gives_the_same_bits() {
+fn the_same_seed_gives_the_same_bits_on_any_number_of_threads() {
     let data = blobs(150).observe(half_paired(150)).expect("data");
     for method in methods() {
         let run = |n_threads| {
