@@ -64,13 +64,7 @@ pub(super) fn joined(
             }
         }
     }
-    let table = |(v, values): (usize, Array2<f64>)| {
-        let (name, features) = (format!("view{v}"), (0..values.ncols()).map(|j| format!("x{j}")));
-        Table {
-            path: name.as_str().into(),
-            features: features.collect(),
-            ..Table::new(&name, values)
-        }
-    };
-    Ok(training_set(views.into_iter().enumerate().map(table).collect(), false)?)
+    let views = views.into_iter().enumerate();
+    let tables = views.map(|(v, x)| Table::from_memory(&format!("view{v}"), None, None, x));
+    Ok(training_set(tables.collect::<Result<_, _>>()?, false)?)
 }

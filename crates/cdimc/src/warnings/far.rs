@@ -74,12 +74,9 @@ mod tests {
 
     /// Returns the warnings for samples with these views.
     fn warnings_of(views: Vec<Array2<f64>>) -> Vec<String> {
-        let table = |(v, values): (usize, Array2<f64>)| {
-            let features = (0..values.ncols()).map(|j| format!("x{j}")).collect();
-            Table { features, ..Table::new(&format!("view{v}"), values) }
-        };
-        let tables = views.into_iter().enumerate().map(table).collect();
-        let samples = crate::training_set(tables, false).unwrap();
+        let views = views.into_iter().enumerate();
+        let tables = views.map(|(v, x)| Table::from_memory(&format!("view{v}"), None, None, x));
+        let samples = crate::training_set(tables.map(Result::unwrap).collect(), false).unwrap();
         far_samples(&samples).into_iter().map(|warning| warning.text).collect()
     }
 
