@@ -1,8 +1,9 @@
 //! States of results: completeness and bits.
 
 use anyhow::{Context, Result, ensure};
-use sha2::{Digest, Sha256};
+use cdimc::tables::datasets::sha256;
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::Path;
 
 /// Parts of a result, each with a digest of its bits; empty without a result.
@@ -68,8 +69,7 @@ pub(super) fn experiment(folder: &Path) -> Result<State> {
 
 /// Returns the SHA-256 of a file.
 pub(super) fn digest(path: &Path) -> Result<String> {
-    let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;
-    Ok(format!("{:x}", Sha256::digest(bytes)))
+    File::open(path).and_then(sha256).with_context(|| path.display().to_string())
 }
 
 #[cfg(test)]
