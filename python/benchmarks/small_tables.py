@@ -49,13 +49,18 @@ def compare(x, y, rate, seed):
     return accuracy(y, mixture), accuracy(y, plain)
 
 
-warnings.simplefilter("ignore", cdimc.CdimcWarning)
-for name, x, y in tables():
-    order = np.random.default_rng(0).permutation(len(y))
-    x, y = x[order], y[order]
-    cells = [f"{name}, {len(y)} x {x.shape[1]}, {len(np.unique(y))} classes"]
-    for rate in (0.1, 0.3, 0.5):
-        scores = 100 * np.array([compare(x, y, rate, seed) for seed in range(3 if name == "digits" else 5)])
-        (ours, plain), (spread, _) = scores.mean(axis=0), scores.std(axis=0)
-        cells.append(f"{ours:.1f} ± {spread:.1f} / {plain:.1f}")
-    print("| " + " | ".join(cells) + " |", flush=True)
+def main():
+    warnings.simplefilter("ignore", cdimc.CdimcWarning)
+    for name, x, y in tables():
+        order = np.random.default_rng(0).permutation(len(y))
+        x, y = x[order], y[order]
+        cells = [f"{name}, {len(y)} x {x.shape[1]}, {len(np.unique(y))} classes"]
+        for rate in (0.1, 0.3, 0.5):
+            scores = 100 * np.array([compare(x, y, rate, seed) for seed in range(3 if name == "digits" else 5)])
+            (ours, plain), (spread, _) = scores.mean(axis=0), scores.std(axis=0)
+            cells.append(f"{ours:.1f} ± {spread:.1f} / {plain:.1f}")
+        print("| " + " | ".join(cells) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
