@@ -20,7 +20,10 @@ pub(crate) fn line(first: usize, title: &str, x_name: &str, values: &[f64]) -> S
             .margin(8)
             .x_label_area_size(36)
             .y_label_area_size(58)
-            .build_cartesian_2d(first as f64..(first + values.len().max(2) - 1) as f64, low..high)?;
+            .build_cartesian_2d(
+                first as f64..(first + values.len().max(2) - 1) as f64,
+                low..high,
+            )?;
         grid(&mut chart)
             .x_labels(6)
             .x_label_formatter(&|x| format!("{x:.0}"))
