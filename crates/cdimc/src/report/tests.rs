@@ -169,7 +169,7 @@ fn empty_clusters_are_not_counted_and_keep_their_colors() {
     let known = Grouping::new("classes", joined.labels.unwrap().into_iter());
     let clusters = Grouping::new("clusters", clustering.labels.iter().map(ToString::to_string));
     let svg = alluvial::alluvial(&known, &clusters);
-    let has = |cluster: usize| svg.contains(&drawing::rgb(drawing::cluster_color(cluster)));
+    let has = |cluster: usize| svg.contains(&drawing::rgb(cluster_color(cluster)));
     assert_eq!([0, 1, 3].map(has), [true, false, true], "{svg}");
 }
 
