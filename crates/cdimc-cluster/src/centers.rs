@@ -21,8 +21,10 @@ pub enum Choice {
 /// Smallest gain of a round of fine-tuning, in nats.
 pub(crate) const MIN_GAIN_NATS: f64 = 1e-4;
 
-/// Returns the first centers on the latents `z`, `(n_samples, latent)`, and the clusters of the samples: of all starts of
-/// k-means, the one with the least inertia among those whose shared information is within chance of the largest.
+/// Returns the first centers on the latents `z`, `(n_samples, latent)`, and the clusters of the samples.
+///
+/// The start of k-means with the largest shared information wins. Starts within chance of it count as equal; of these, the
+/// one with the least inertia wins. The paper has one k-means (Algorithm 1).
 pub(crate) fn first_centers(
     z: ArrayView2<'_, f32>,
     kmeans: &KMeans,
