@@ -6,12 +6,13 @@
 use crate::coordinates::profile::ColumnProfile;
 use crate::coordinates::projection::Projection;
 use crate::coordinates::{Kind, Views, has_order};
+use crate::criterion::adjusted_rand;
 use crate::halves::halves;
 use crate::model::Prior;
 use crate::pilot::{Pilot, PilotSearch};
 use crate::search::SearchState;
 use crate::settings::TMixture;
-use cdimc_core::{ClusterError, Observer, Step};
+use cdimc_core::{CRITICAL_Z, ClusterError, Observer, Step, standard_errors};
 use cdimc_data::{MultiView, Seed};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -29,6 +30,10 @@ pub struct Evidence {
     pub widths: Vec<usize>,
     /// Held-out T of the best mixture, in nats.
     pub shared_information: f64,
+    /// Adjusted Rand index of the best mixture's clusters with those in the chosen coordinates, if its T is not
+    /// significantly smaller.
+    #[serde(default)]
+    pub agreement: Option<f64>,
 }
 
 /// Chosen coordinates and prior.
@@ -113,17 +118,23 @@ fn best(
     kinds: &[Kind],
     evidence: &mut Vec<Evidence>,
 ) -> Result<Pilot, ClusterError> {
+    // Clusters and held-out terms of every kind.
+    let mut compared = Vec::new();
+    let mut keep = |pilot: &Pilot| {
+        evidence.push(Evidence::of(pilot));
+        compared.push((pilot.labels(pilot.best()), pilot.held_out.clone()));
+    };
     let pilots = kinds.iter().map(|&kind| search.run_pilot(views, kind));
     let mut pilots = pilots.collect::<Result<Vec<Pilot>, ClusterError>>()?;
     if pilots.len() > 1 {
         let half = pilots.len().div_ceil(2);
         pilots.sort_by(|a, b| b.shared_information().total_cmp(&a.shared_information()));
-        evidence.extend(pilots.split_off(half).iter().map(Evidence::of));
+        pilots.split_off(half).iter().for_each(&mut keep);
     }
     let mut best = None;
     for mut pilot in pilots {
         search.refine(&mut pilot)?;
-        evidence.push(Evidence::of(&pilot));
+        keep(&pilot);
         best = Some(match best {
             Some(best) => search.better(best, pilot),
             None => pilot,
@@ -137,6 +148,11 @@ fn best(
         best = search.run_pilot(views, Kind::Standard)?;
         search.refine(&mut best)?;
     }
+    let labels = best.labels(best.best());
+    for (evidence, (others, held_out)) in evidence.iter_mut().zip(compared) {
+        let lead = standard_errors(best.held_out.iter().zip(&held_out).map(|(a, b)| a - b));
+        evidence.agreement = (lead <= CRITICAL_Z).then(|| adjusted_rand(&labels, &others));
+    }
     Ok(best)
 }
 
@@ -146,6 +162,7 @@ impl Evidence {
             kinds: pilot.projections.iter().map(|projection| projection.kind).collect(),
             widths: pilot.projections.iter().map(Projection::width).collect(),
             shared_information: pilot.shared_information(),
+            agreement: None,
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::observations::Observations;
 use crate::pilot::Pilot;
 use crate::search::{self, Search, SearchState};
 use crate::settings::TMixture;
+use crate::t_mixture::Searched;
 use crate::watch::Watch;
 use cdimc_core::check::setting;
 use cdimc_core::{ClusterError, Clusterer, Observer, Step};
@@ -95,7 +96,7 @@ impl ClusterNumberSearch {
     ) -> Result<Self, ClusterError> {
         settings.check()?;
         check_number(largest, data.n_samples())?;
-        let part = settings.subset_to_search(data, seed)?;
+        let Searched { part, seed, .. } = settings.searched(data, seed)?;
         let views = Views::of(part.as_ref().unwrap_or(data), data);
         check_number(largest, views.data.n_samples())?;
         let middle = largest.div_ceil(2).max(2);

@@ -5,6 +5,7 @@ use crate::model::passes::{Densities, add_logs, in_parts, moments_of, normalize}
 use crate::model::{Mixture, Prior};
 use crate::observations::{BLOCK, Block, Observations};
 use crate::responsibilities::Responsibilities;
+use ndarray::{Array1, Array2, Axis};
 use serde::{Deserialize, Serialize};
 
 /// Shared information of the views under a mixture.
@@ -161,5 +162,22 @@ pub(crate) fn each_contribution(
                 visit(v, block.first + i, all[i] - own[i] - others[i]);
             }
         }
+    }
+}
+
+/// Returns the adjusted Rand index (Hubert and Arabie, J. Classif. 2, 1985), with pairs of a sample with itself.
+pub(crate) fn adjusted_rand(a: &[usize], b: &[usize]) -> f64 {
+    let size = |labels: &[usize]| labels.iter().max().map_or(0, |most| most + 1);
+    let mut shared = Array2::<f64>::zeros((size(a), size(b)));
+    a.iter().zip(b).for_each(|(&a, &b)| shared[[a, b]] += 1.0);
+    let pairs = |sizes: Array1<f64>| sizes.iter().map(|n| n * n).sum::<f64>();
+    let (of_a, of_b) = (pairs(shared.sum_axis(Axis(1))), pairs(shared.sum_axis(Axis(0))));
+    let expected = of_a * of_b / (a.len() as f64).powi(2);
+    let most = 0.5 * (of_a + of_b);
+    // One cluster, or every sample alone, in both.
+    if most == expected {
+        1.0
+    } else {
+        (pairs(shared.flatten().to_owned()) - expected) / (most - expected)
     }
 }

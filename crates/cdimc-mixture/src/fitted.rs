@@ -36,6 +36,8 @@ pub(crate) struct Solution {
     /// Evidence for the kinds of coordinates.
     pub(crate) evidence: Vec<Evidence>,
     pub(crate) prior: Prior,
+    /// Mean adjusted Rand index of the clusters with those of the other searches.
+    pub(crate) agreement: Option<f64>,
 }
 
 /// Fitted mixture.
@@ -81,6 +83,10 @@ pub struct Findings {
     pub contributions: Vec<Contribution>,
     /// Number of samples in the fit.
     pub n_samples: usize,
+    /// Mean adjusted Rand index of the clusters with those of the other searches; `None` for one search, and in older
+    /// models.
+    #[serde(default)]
+    pub search_agreement: Option<f64>,
 }
 
 impl MixtureModel {
@@ -112,6 +118,7 @@ impl MixtureModel {
                 log_likelihood: fit.log_likelihood,
                 contributions: Vec::new(),
                 n_samples: observations.n_samples,
+                search_agreement: solution.agreement,
             },
         };
         model.with_statistics(data, observations, &fit.responsibilities, seed)
@@ -164,6 +171,11 @@ impl MixtureModel {
             diagonal: self.findings.diagonal.unwrap_or(given.diagonal),
             ..given
         }
+    }
+
+    /// Returns findings of the fit about the data.
+    pub fn findings(&self) -> &Findings {
+        &self.findings
     }
 
     /// Returns the coverage that the sets of clusters promise; `None` if there are no sets.

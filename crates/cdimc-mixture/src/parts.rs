@@ -302,7 +302,7 @@ mod tests {
     fn parts_end_where_a_fit_of_all_ends() {
         let data = data();
         let (labels, _) = fitted(&data);
-        let searched = settings().subset_to_search(&data, Seed::new(3)).unwrap().unwrap();
+        let searched = settings().searched(&data, Seed::new(3)).unwrap().part.unwrap();
         let (_, begun) = fitted(&searched);
         let (model, n_passes) = run(begun, &parts_of(&data, &[700, 1, 400, 399]));
         let model = model.completed(&searched, Seed::new(3)).unwrap();

@@ -172,12 +172,20 @@ pub(crate) struct Pilot {
     pub(crate) places: Vec<Option<usize>>,
     pub(crate) state: SearchState,
     /// Held-out terms of T under the best mixture, one per sample.
-    held_out: Vec<f64>,
+    pub(crate) held_out: Vec<f64>,
 }
 
 impl Pilot {
     pub(crate) fn best(&self) -> &Optimum {
         search::best(self.state.optima())
+    }
+
+    /// Returns the clusters of `found` for all samples; those without a view of this kind are a group of their own.
+    pub(crate) fn labels(&self, found: &Optimum) -> Vec<usize> {
+        let mut labels = vec![found.fit.mixture.n_clusters(); self.places.len()];
+        let of_found = found.fit.responsibilities.labels();
+        self.order.iter().zip(of_found).for_each(|(&i, label)| labels[i] = label);
+        labels
     }
 
     /// Returns the mean held-out T in nats; 0 if no sample has two views.

@@ -2,7 +2,7 @@
 
 use crate::choice::{self, Choice};
 use crate::coordinates::{self, Kind, Views, projection};
-use crate::criterion::min_equal;
+use crate::criterion::{adjusted_rand, min_equal};
 use crate::fitted::{FittedMixture, MixtureModel, Solution};
 use crate::model::em::Em;
 use crate::model::passes::expectation;
@@ -14,7 +14,7 @@ use cdimc_core::{
     ClusterError, Clusterer, Clustering, Cost, Curve, Fitted, Observer, Step, check_n_clusters,
 };
 use cdimc_data::{MultiView, Seed};
-use ndarray::{Array1, Array2, Axis};
+use ndarray::Array2;
 
 /// Operations of the search per number read in an iteration.
 const SEARCH_OPERATIONS: f64 = 2_000.0;
@@ -63,19 +63,20 @@ impl TMixture {
         seed: Seed,
         observer: &dyn Observer,
     ) -> Result<Solution, ClusterError> {
-        let part = self.subset_to_search(data, seed)?;
-        if part.is_some() {
+        let Searched { samples, part, seed } = self.searched(data, seed)?;
+        if samples.len() < data.n_samples() {
             let enough = "must be at least the number of clusters";
             setting("search-samples", self.search_samples, enough, |&n| n >= n_clusters)?;
         }
-        let searched = part.as_ref().unwrap_or(data);
-        let views = Views::of(searched, data);
+        let views = Views::of(part.as_ref().unwrap_or(data), data);
         let found = self.search(&views, n_clusters, seed, observer)?;
-        let Found { choice, best: Optimum { fit, shared }, curves } = found;
+        let Found { choice, best: Optimum { fit, shared }, curves, agreement } = found;
         let Choice { pilot, evidence, prior } = choice;
         let mut fit = fit.by_size();
         let observations = if pilot.observations.n_samples == data.n_samples() {
-            let back: Vec<usize> = pilot.places.into_iter().flatten().collect();
+            let mut back = vec![0; samples.len()];
+            let places = pilot.places.into_iter().flatten();
+            samples.into_iter().zip(places).for_each(|(i, place)| back[i] = place);
             fit.responsibilities = fit.responsibilities.select(&back);
             pilot.observations.select(&back)
         } else {
@@ -87,7 +88,7 @@ impl TMixture {
             all
         };
         let projections = pilot.projections;
-        Ok(Solution { projections, observations, fit, shared, curves, evidence, prior })
+        Ok(Solution { projections, observations, fit, shared, curves, evidence, prior, agreement })
     }
 
     /// Chooses coordinates and searches: in few samples several times, with the most typical result.
@@ -98,8 +99,7 @@ impl TMixture {
         seed: Seed,
         observer: &dyn Observer,
     ) -> Result<Found, ClusterError> {
-        let n_samples = views.data.n_samples();
-        let n_searches = Self::n_searches(n_samples);
+        let n_searches = Self::n_searches(views.data.n_samples());
         let mut found = vec![self.search_once(views, n_clusters, seed, observer)?];
         let inner = |step: &Step| observer.on_inner_step(step);
         for nth in 1..n_searches {
@@ -107,7 +107,7 @@ impl TMixture {
             let seed = seed.stream("searches").nth(nth as u64);
             found.push(self.search_once(views, n_clusters, seed, &inner)?);
         }
-        Ok(most_typical(found, n_samples))
+        Ok(most_typical(found))
     }
 
     /// Chooses coordinates and searches once.
@@ -136,7 +136,7 @@ impl TMixture {
             curve("log-likelihood", |found| found.fit.log_likelihood),
             curve("shared-information", |found| found.shared.information),
         ];
-        Ok(Found { choice, best: search::best(found), curves })
+        Ok(Found { choice, best: search::best(found), curves, agreement: None })
     }
 
     /// Returns how often a fit of `n_samples` samples searches: 7 times below 500 samples, else once.
@@ -149,21 +149,24 @@ impl TMixture {
         seed.stream("search samples").subset(n_samples, self.search_samples)
     }
 
-    /// Returns the samples for the search if these are not all.
-    pub(crate) fn subset_to_search(
-        &self,
-        data: &MultiView,
-        seed: Seed,
-    ) -> Result<Option<MultiView>, ClusterError> {
+    /// Returns what the search uses. With few samples, neither their order nor the seed changes it, so all seeds find
+    /// the same clusters.
+    pub(crate) fn searched(&self, data: &MultiView, seed: Seed) -> Result<Searched, ClusterError> {
         let n = data.n_samples();
-        if n <= self.search_samples {
-            return Ok(None);
+        if n < FEW_SAMPLES.min(self.search_samples + 1) {
+            let samples = order_of_values(data);
+            let part = Some(data.select_rows(&samples)?);
+            return Ok(Searched { samples, part, seed: Seed::new(0).stream("few samples") });
         }
-        let mut rows = self.samples_to_search(n, seed);
-        data.mask().cover_views(&mut rows);
-        rows.sort_unstable();
-        rows.dedup();
-        Ok(Some(data.select_rows(&rows)?))
+        let mut samples = self.samples_to_search(n, seed);
+        if n <= self.search_samples {
+            return Ok(Searched { samples, part: None, seed });
+        }
+        data.mask().cover_views(&mut samples);
+        samples.sort_unstable();
+        samples.dedup();
+        let part = Some(data.select_rows(&samples)?);
+        Ok(Searched { samples, part, seed })
     }
 }
 
@@ -243,8 +246,9 @@ impl Clusterer for TMixture {
             iteration += observed * k * (q * q + q);
         }
         let columns = data.widths().iter().sum::<usize>() as f64;
-        // Copies of a subset of the samples and of halves of the columns.
-        let copies = usize::from(searched < n) + usize::from(!data.mask().shares_samples());
+        // Copies of the searched samples and of halves of the columns.
+        let is_copied = searched < n || data.n_samples() < FEW_SAMPLES;
+        let copies = usize::from(is_copied) + usize::from(!data.mask().shares_samples());
         let copied = copies as f64 * values * searched / n;
         // Coordinates of the data and of every competing kind, sorted.
         let held = 6.0 * coordinates + 3.0 * k * columns + (self.n_refined() as f64 + 3.0) * n * k;
@@ -256,54 +260,66 @@ impl Clusterer for TMixture {
     }
 }
 
+/// Samples of a search.
+pub(crate) struct Searched {
+    /// Samples in the order of the search.
+    samples: Vec<usize>,
+    /// Their data; `None` for all samples in their own order.
+    pub(crate) part: Option<MultiView>,
+    pub(crate) seed: Seed,
+}
+
+/// Returns the samples ordered by their values, so that the order in `data` does not matter.
+fn order_of_values(data: &MultiView) -> Vec<usize> {
+    let mut buffer = Vec::new();
+    let mut bits = |i: usize| -> Vec<Option<u64>> {
+        let mut values = Vec::new();
+        for v in 0..data.n_views() {
+            if data.mask().is_observed(i, v) {
+                values.extend(data.matrix(v).row(i, &mut buffer).iter().map(|x| Some(x.to_bits())));
+            } else {
+                values.push(None);
+            }
+        }
+        values
+    };
+    let keys: Vec<_> = (0..data.n_samples()).map(&mut bits).collect();
+    let mut order: Vec<usize> = (0..keys.len()).collect();
+    order.sort_by(|&a, &b| keys[a].cmp(&keys[b]));
+    order
+}
+
 /// Result of a search.
 struct Found {
     choice: Choice,
     best: Optimum,
     /// Log-likelihood and shared information of the refined starts.
     curves: Vec<Curve>,
+    /// Mean adjusted Rand index with the other searches; `None` for one search.
+    agreement: Option<f64>,
 }
 
 /// Returns the most typical result. Results whose T is nearly the largest compete. The winner has the largest sum of
 /// adjusted Rand indices with the other competitors.
-fn most_typical(found: Vec<Found>, n_samples: usize) -> Found {
-    let largest = found.iter().map(|f| f.best.shared.information).fold(f64::NEG_INFINITY, f64::max);
-    let is_equal = |f: &Found| f.best.shared.information >= min_equal(largest);
-    let equal: Vec<(Found, Vec<usize>)> = found
-        .into_iter()
-        .filter(is_equal)
-        .map(|found| {
-            // Samples without a view of this kind are a group of their own.
-            let mut labels = vec![found.best.fit.mixture.n_clusters(); n_samples];
-            let of_found = found.best.fit.responsibilities.labels();
-            found.choice.pilot.order.iter().zip(of_found).for_each(|(&i, label)| labels[i] = label);
-            (found, labels)
-        })
-        .collect();
-    let all: Vec<Vec<usize>> = equal.iter().map(|(_, labels)| labels.clone()).collect();
-    let likeness = |(found, labels): (Found, Vec<usize>)| {
-        (all.iter().map(|other| adjusted_rand(&labels, other)).sum::<f64>(), found)
+fn most_typical(mut found: Vec<Found>) -> Found {
+    let n = found.len();
+    let information = |found: &Found| found.best.shared.information;
+    let least = min_equal(found.iter().map(information).fold(f64::NEG_INFINITY, f64::max));
+    let competes: Vec<bool> = found.iter().map(|found| information(found) >= least).collect();
+    let labels = |found: &Found| found.choice.pilot.labels(&found.best);
+    let labels: Vec<Vec<usize>> = found.iter().map(labels).collect();
+    let agreement = Array2::from_shape_fn((n, n), |(a, b)| {
+        if a == b { 0.0 } else { adjusted_rand(&labels[a], &labels[b]) }
+    });
+    let likeness = |nth: usize| -> f64 {
+        (0..n).filter(|&other| competes[other]).map(|other| agreement[[nth, other]]).sum()
     };
-    let best = equal.into_iter().map(likeness).reduce(|a, b| if b.0 > a.0 { b } else { a });
-    let Some((_, found)) = best else { unreachable!("the largest T is equal to itself") };
+    let better = |a: usize, b: usize| if likeness(b) > likeness(a) { b } else { a };
+    let typical = (0..n).filter(|&nth| competes[nth]).reduce(better);
+    let Some(typical) = typical else { unreachable!("the largest T is equal to itself") };
+    let mut found = found.swap_remove(typical);
+    found.agreement = (n > 1).then(|| agreement.row(typical).sum() / (n - 1) as f64);
     found
-}
-
-/// Returns the adjusted Rand index (Hubert and Arabie, J. Classif. 2, 1985), with pairs of a sample with itself.
-fn adjusted_rand(a: &[usize], b: &[usize]) -> f64 {
-    let size = |labels: &[usize]| labels.iter().max().map_or(0, |most| most + 1);
-    let mut shared = Array2::<f64>::zeros((size(a), size(b)));
-    a.iter().zip(b).for_each(|(&a, &b)| shared[[a, b]] += 1.0);
-    let pairs = |sizes: Array1<f64>| sizes.iter().map(|n| n * n).sum::<f64>();
-    let (of_a, of_b) = (pairs(shared.sum_axis(Axis(1))), pairs(shared.sum_axis(Axis(0))));
-    let expected = of_a * of_b / (a.len() as f64).powi(2);
-    let most = 0.5 * (of_a + of_b);
-    // One cluster, or every sample alone, in both.
-    if most == expected {
-        1.0
-    } else {
-        (pairs(shared.flatten().to_owned()) - expected) / (most - expected)
-    }
 }
 
 fn fitted((mixture, clustering): (FittedMixture, Clustering)) -> Fitted {

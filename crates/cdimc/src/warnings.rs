@@ -11,7 +11,9 @@ use cdimc_baselines::Concat;
 use cdimc_core::Clusterer;
 use cdimc_data::{MultiView, Seed};
 use cdimc_metrics::ari;
-use cdimc_mixture::{FittedMixture, MIN_ROWS, Stability, TMixture, ViewAgreement, ViewSharing};
+use cdimc_mixture::{
+    Findings, FittedMixture, Kind, MIN_ROWS, Stability, TMixture, ViewAgreement, ViewSharing,
+};
 use ndarray::ArrayView1;
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
@@ -34,7 +36,7 @@ const MOST_VALUES: usize = 3_000_000;
 const MAJORITY: f64 = 0.5;
 /// Mean Jaccard index below which a cluster is dissolved (Hennig, Comput. Stat. Data Anal. 52, 2007).
 pub(crate) const DISSOLVED: f64 = 0.6;
-/// Mean adjusted Rand index over seeds below which they disagree.
+/// Adjusted Rand index below which seeds, searches or coordinates disagree.
 const LEAST_RAND_INDEX: f64 = 0.7;
 
 /// A warning about the clusters, or a note about the data.
@@ -84,8 +86,10 @@ pub enum Sign {
     NumberUncertain,
     /// Clusters that subsamples rarely reproduce.
     UnstableClusters,
-    /// Different seeds give different clusters.
+    /// Different seeds or searches give different clusters.
     SeedsDisagree,
+    /// Other coordinates, in which the views share as much within chance, give different clusters.
+    CoordinatesDisagree,
     /// The views agree more on clusters of a plain method.
     PlainIsBetter,
 }
@@ -147,7 +151,11 @@ impl Sign {
                  cluster and its neighbors as one group."
             }
             Self::SeedsDisagree => {
-                "Trust only groups that several seeds agree on. Request fewer clusters, or try another method."
+                "Trust only stable clusters. Request fewer clusters, or try another method."
+            }
+            Self::CoordinatesDisagree => {
+                "The data do not decide between them. Set these coordinates in a file for `--config`, and trust only groups that \
+                 both results have."
             }
             Self::PlainIsBetter => {
                 "The views agree more on clusters of k-means after filling in means. Compare with `--method concat`."
@@ -167,6 +175,7 @@ pub struct ClustersFound<'a> {
     n_zero_rows: Vec<usize>,
     /// `None` if the criterion does not apply to the data.
     agreement: Option<ViewAgreement>,
+    findings: Option<&'a Findings>,
 }
 
 impl<'a> ClustersFound<'a> {
@@ -179,7 +188,7 @@ impl<'a> ClustersFound<'a> {
         samples: &'a Joined,
         labels: &'a [usize],
         n_clusters: usize,
-        fitted: Option<&FittedMixture>,
+        fitted: Option<&'a FittedMixture>,
     ) -> Self {
         Self::of((&samples.data, &samples.names), labels, n_clusters, fitted)
     }
@@ -188,7 +197,7 @@ impl<'a> ClustersFound<'a> {
         (samples, names): (&'a MultiView, &'a [String]),
         labels: &'a [usize],
         n_clusters: usize,
-        fitted: Option<&FittedMixture>,
+        fitted: Option<&'a FittedMixture>,
     ) -> Self {
         // The seed is fixed, so that the same clusters get the same warnings.
         let seed = warnings_seed().stream("sharing");
@@ -199,7 +208,8 @@ impl<'a> ClustersFound<'a> {
         };
         let agreement = applies.then(measure).flatten();
         let n_zero_rows = fitted.map_or_else(Vec::new, |fitted| fitted.n_zero_rows(samples));
-        Self { samples, names, labels, n_clusters, n_zero_rows, agreement }
+        let findings = fitted.map(|fitted| fitted.model().findings());
+        Self { samples, names, labels, n_clusters, n_zero_rows, agreement, findings }
     }
 
     /// Returns warnings about the clusters themselves; `is_proposed` means that the program chose their number.
@@ -212,6 +222,8 @@ impl<'a> ClustersFound<'a> {
             found.extend(sharing(&agreement.sharing(seed.stream("sharing")), self.names));
             found.extend(is_proposed.then(|| gradual_change(agreement)).flatten());
         }
+        found.extend(self.findings.and_then(searches_disagree));
+        found.extend(self.findings.and_then(coordinates_disagree));
         found
     }
 
@@ -310,6 +322,32 @@ pub(crate) fn seeds_disagree(clusterings: &[Vec<usize>]) -> Option<Warning> {
         text: format!(
             "these clusters depend on chance: {} seeds give different clusters, with a mean adjusted Rand index of {mean:.2}",
             clusterings.len()
+        ),
+    })
+}
+
+/// Warns if the searches of a mixture for few samples give different clusters.
+fn searches_disagree(findings: &Findings) -> Option<Warning> {
+    let mean = findings.search_agreement.filter(|&mean| mean < LEAST_RAND_INDEX)?;
+    let text = format!(
+        "these clusters depend on chance: repeated searches give different clusters, with a mean adjusted Rand index of \
+         {mean:.2}"
+    );
+    Some(Warning { sign: Sign::SeedsDisagree, text })
+}
+
+/// Warns if other coordinates give different clusters, although the views share as much in them within chance.
+fn coordinates_disagree(findings: &Findings) -> Option<Warning> {
+    let agreements = findings.evidence.iter().filter_map(|other| Some((other.agreement?, other)));
+    let (agreement, other) = agreements.min_by(|a, b| a.0.total_cmp(&b.0))?;
+    let is_new = |kind: &&Kind| !findings.coordinates.contains(kind);
+    let kind = other.kinds.iter().find(is_new).or(other.kinds.first())?;
+    let kind = format!("{kind:?}").to_lowercase();
+    (agreement < LEAST_RAND_INDEX).then(|| Warning {
+        sign: Sign::CoordinatesDisagree,
+        text: format!(
+            "these clusters depend on the coordinates: in `{kind}` the views share as much within chance, but the clusters \
+             differ, with an adjusted Rand index of {agreement:.2}"
         ),
     })
 }

@@ -7,7 +7,7 @@ use cdimc_core::Silent;
 use cdimc_data::{
     Dataset, MissingPattern, Standardizer, SyntheticMap, SyntheticView, SyntheticViews,
 };
-use ndarray::{Array2, Axis, concatenate, s};
+use ndarray::{Axis, concatenate, s};
 use rand::Rng;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -191,7 +191,7 @@ fn a_sample_far_from_everything_is_flagged() {
     let mut views = dataset.views().to_vec();
     let Standardizer { mean, scale } = &model.standardizers()[1];
     let far = mean.iter().zip(scale).map(|(mean, scale)| mean + 100.0 * scale);
-    views[1].row_mut(7).assign(&far.collect::<Array1<f64>>());
+    views[1].row_mut(7).assign(&far.collect::<ndarray::Array1<f64>>());
     let prediction = model.predict(&MultiView::from_nan_rows(views).unwrap()).unwrap();
     assert!(prediction.unusual.unwrap()[7]);
 }
@@ -293,6 +293,20 @@ fn clusterings_are_alike_by_one_if_equal_and_by_zero_if_independent() {
     assert_eq!(adjusted_rand(&[0, 0, 1, 1], &[1, 1, 0, 0]), 1.0);
     assert_eq!(adjusted_rand(&[0, 0, 1, 1], &[0, 1, 0, 1]), 0.0);
     assert_eq!(adjusted_rand(&[0, 0], &[0, 0]), 1.0);
+}
+
+#[test]
+fn few_samples_have_the_same_clusters_for_every_seed_and_order() {
+    let data = incomplete(&dataset(90));
+    let (first, _) = quick().train(&data, 4, Seed::new(1), &Silent).unwrap();
+    let order: Vec<usize> = (0..90).map(|i| (i * 37) % 90).collect();
+    let reordered = data.select_rows(&order).unwrap();
+    let (other, _) = quick().train(&reordered, 4, Seed::new(2), &Silent).unwrap();
+    let expected: Vec<usize> = order.iter().map(|&i| first.labels[i]).collect();
+    assert_eq!(other.labels, expected);
+    let agreement = first.model().findings().search_agreement.unwrap();
+    assert_eq!(other.model().findings().search_agreement, Some(agreement));
+    assert!((0.0..=1.0).contains(&agreement), "{agreement}");
 }
 
 #[test]
