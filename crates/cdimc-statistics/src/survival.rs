@@ -21,16 +21,10 @@ impl<'a> Times<'a> {
         Self { times, events }
     }
 
-    /// Returns the samples in order of time.
-    pub(crate) fn order(self) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..self.times.len()).collect();
-        order.sort_by(|&a, &b| self.times[a].total_cmp(&self.times[b]));
-        order
-    }
-
     /// Returns the samples at each distinct time, earliest first. A sample censored at the time of an event was at risk.
     pub(crate) fn samples_by_time(self) -> Vec<Vec<usize>> {
-        let order = self.order();
+        let mut order: Vec<usize> = (0..self.times.len()).collect();
+        order.sort_by(|&a, &b| self.times[a].total_cmp(&self.times[b]));
         order.chunk_by(|&a, &b| self.times[a] == self.times[b]).map(<[usize]>::to_vec).collect()
     }
 }
