@@ -93,7 +93,8 @@ impl Contingency {
             return None;
         }
         let factorials = self.factorials();
-        let all = self.margins(&factorials);
+        let sums = self.rows.iter().chain(&self.columns).map(|&sum| factorials[sum]).sum::<f64>();
+        let all = sums - factorials[factorials.len() - 1];
         let cells = cells(&self.counts, &factorials);
         let mut tables = Tables {
             columns,
@@ -137,12 +138,6 @@ impl Contingency {
         let mut factorials = vec![0.0; self.rows.iter().sum::<usize>() + 1];
         (1..factorials.len()).for_each(|i| factorials[i] = factorials[i - 1] + (i as f64).ln());
         factorials
-    }
-
-    /// Logarithm of the factor that all tables with these sums share.
-    fn margins(&self, factorials: &[f64]) -> f64 {
-        let margins = self.rows.iter().chain(&self.columns).map(|&m| factorials[m]).sum::<f64>();
-        margins - factorials[factorials.len() - 1]
     }
 
     fn n(&self) -> f64 {
