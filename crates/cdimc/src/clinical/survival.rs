@@ -98,54 +98,40 @@ const EVENT_RULE: &str = "events are 0 or 1, 1 or 2, true or false, yes or no, d
 /// A code of another event must not become a missing value: its samples would be lost.
 const RECODE: &str = "make a column that has 1 for the event and 0 for all others; ";
 
-/// Coding of a column of events.
-struct Coding {
-    /// The number of the event: 1 if the other number is 0, 2 if it is 1.
-    event: f64,
+/// Returns the number of the event: 2 if the numbers of the column are 1 and 2, else 1.
+fn event_number(cells: &[&str]) -> f64 {
+    let numbers: Vec<f64> = cells.iter().filter_map(|cell| number(code(cell))).collect();
+    let has = |x: f64| numbers.contains(&x);
+    let is_one_two = has(1.0) && has(2.0) && numbers.iter().all(|&x| x == 1.0 || x == 2.0);
+    if is_one_two { 2.0 } else { 1.0 }
 }
 
-impl Coding {
-    /// Selects 2 as the event if the numbers are 1 and 2, and 1 for all other columns.
-    fn of(cells: &[&str]) -> Self {
-        let numbers: Vec<f64> = cells.iter().filter_map(|cell| number(code(cell))).collect();
-        let has = |x: f64| numbers.contains(&x);
-        let is_one_two = has(1.0) && has(2.0) && numbers.iter().all(|&x| x == 1.0 || x == 2.0);
-        Self { event: if is_one_two { 2.0 } else { 1.0 } }
+/// Returns whether a cell means the event, whose number is `event`; `None` if it is empty or unknown.
+fn is_event(cell: &str, event: f64) -> Option<bool> {
+    match code(cell).to_lowercase().as_str() {
+        "true" | "t" | "yes" | "y" | "dead" | "deceased" | "died" | "death" | "event" => Some(true),
+        "false" | "f" | "no" | "n" | "alive" | "living" | "censored" => Some(false),
+        text => number(text).filter(|&x| x == event || x == event - 1.0).map(|x| x == event),
     }
+}
 
-    /// Returns whether a cell means the event; `None` if it is empty or unknown.
-    fn read(&self, cell: &str) -> Option<bool> {
-        match code(cell).to_lowercase().as_str() {
-            "true" | "t" | "yes" | "y" | "dead" | "deceased" | "died" | "death" | "event" => {
-                Some(true)
-            }
-            "false" | "f" | "no" | "n" | "alive" | "living" | "censored" => Some(false),
-            text => {
-                let is_known = |x: f64| x == self.event || x == self.event - 1.0;
-                number(text).filter(|&x| is_known(x)).map(|x| x == self.event)
-            }
-        }
-    }
-
-    /// Returns a note on which cells count as the event and which as censored, if they are not 0, 1, true and false.
-    fn note(&self, column: &str, cells: &[&str]) -> Option<String> {
-        let of = |is_event: bool| {
-            let distinct: BTreeSet<&str> =
-                cells.iter().copied().filter(|cell| self.read(cell) == Some(is_event)).collect();
-            distinct.iter().map(|cell| format!("`{cell}`")).collect::<Vec<_>>().join(", ")
-        };
-        let is_plain = |cell: &&str| {
-            matches!(cell.to_lowercase().as_str(), "" | "true" | "false")
-                || (self.event == 1.0 && number(cell).is_some())
-        };
-        (!cells.iter().all(is_plain)).then(|| {
-            format!(
-                "in survival, {} of column `{column}` is the event, and {} is censored",
-                of(true),
-                of(false)
-            )
-        })
-    }
+/// Returns a note on which cells count as the event and which as censored, if they are not 0, 1, true and false.
+fn coding_note(column: &str, cells: &[&str], event: f64) -> Option<String> {
+    let of = |wanted: bool| {
+        let distinct: BTreeSet<&str> =
+            cells.iter().copied().filter(|cell| is_event(cell, event) == Some(wanted)).collect();
+        distinct.iter().map(|cell| format!("`{cell}`")).collect::<Vec<_>>().join(", ")
+    };
+    let is_plain = |cell: &&str| {
+        matches!(cell.to_lowercase().as_str(), "" | "true" | "false")
+            || (event == 1.0 && number(cell).is_some())
+    };
+    (!cells.iter().all(is_plain)).then(|| {
+        let (events, censored) = (of(true), of(false));
+        format!(
+            "in survival, {events} of column `{column}` is the event, and {censored} is censored"
+        )
+    })
 }
 
 /// Returns the number before a colon, as in `1:DECEASED`, or the whole cell.
@@ -173,7 +159,7 @@ impl SurvivalData {
         if let Some(reason) = grouped_thousands(time_name, times) {
             return Err(format!("no survival: {reason}"));
         }
-        let coding = Coding::of(events);
+        let event_number = event_number(events);
         let (mut of, mut wrong) = (Vec::with_capacity(samples.len()), Vec::new());
         let mut n_unknown = 0;
         for ((&time, &event), sample) in times.iter().zip(events).zip(samples) {
@@ -181,7 +167,7 @@ impl SurvivalData {
                 wrong.push(format!("sample `{sample}`, column `{column}` = {cell}: {rule}"));
             };
             let read_time = number(time).filter(|&time| time >= 0.0);
-            let read_event = coding.read(event);
+            let read_event = is_event(event, event_number);
             if read_time.is_none() && !time.is_empty() {
                 note(time_name, time, "times are numbers of 0 or more");
             } else if read_event.is_none() && !event.is_empty() {
@@ -206,7 +192,7 @@ impl SurvivalData {
         if !known().any(|(_, event)| *event) {
             return Err(format!("no survival: all {n} samples are censored (`{event_name}`)"));
         }
-        let mut notes: Vec<String> = coding.note(event_name, events).into_iter().collect();
+        let mut notes = Vec::from_iter(coding_note(event_name, events, event_number));
         let n_events = known().filter(|(_, event)| *event).count();
         if n_events == n && (n_unknown > 0 || n >= MANY_WRONG) {
             let unknown = if n_unknown > 0 {
