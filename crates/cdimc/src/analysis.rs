@@ -1,7 +1,7 @@
 //! From samples to a result: number of clusters, fit and warnings, in one call for every program.
 
 use crate::NamedModel;
-use crate::cluster_number::{ClusterNumber, NumberRange, NumberSearch};
+use crate::cluster_number::{self, ClusterNumber, NumberRange};
 use crate::machine::{announcement, forecast, seconds};
 use crate::markers::{Clustered, Markers};
 use crate::tables::Joined;
@@ -207,7 +207,7 @@ impl<'a> Analysis<'a> {
         };
         let stability = 0.1 * self.n_subsamples(n_clusters) as f64;
         vec![
-            (NumberSearch::STAGE, 0.2 * n_numbers as f64),
+            (cluster_number::STAGE, 0.2 * n_numbers as f64),
             ("coordinates", 0.6),
             ("starts", 0.1),
             ("refinement", 0.3),
@@ -230,9 +230,8 @@ impl<'a> Analysis<'a> {
         if let Some(number) = observer.load(CLUSTER_NUMBER) {
             return Ok(number);
         }
-        let search =
-            NumberSearch { method: self.method, data: &self.samples.data, range, seed: self.seed };
-        let number = search.choose(observer)?;
+        let data = &self.samples.data;
+        let number = cluster_number::choose(self.method, data, range, self.seed, observer)?;
         let next = number.runner_up.map_or_else(String::new, |k| format!("; runner-up: {k}"));
         observer.message(&format!("{}{next}", number.reason));
         observer.save(CLUSTER_NUMBER, &number);

@@ -103,93 +103,85 @@ impl FromStr for NumberRange {
     }
 }
 
-/// Numbers of clusters to try on some data.
-pub(crate) struct NumberSearch<'a> {
-    /// The method. Its clusterings are compared if shared information does not decide. If it is the mixture, the search
-    /// uses its settings.
-    pub method: &'a Configured,
-    /// The samples.
-    pub data: &'a MultiView,
-    /// The numbers to try.
-    pub range: NumberRange,
-    /// Root of all randomness.
-    pub seed: Seed,
+/// Stage that the observer receives after each number.
+pub(crate) const STAGE: &str = "choose-k";
+
+/// Tries and stores every number of the range that `observer` has not stored as tried, then chooses one of them all.
+///
+/// The clusterings of `method` are compared if shared information does not decide. If it is the mixture, the search
+/// uses its settings.
+///
+/// # Errors
+/// If the range does not end below two thirds of the number of samples, or as the methods.
+pub(crate) fn choose(
+    method: &Configured,
+    data: &MultiView,
+    range: NumberRange,
+    seed: Seed,
+    observer: &dyn Observer,
+) -> Result<ClusterNumber, ClusterError> {
+    let NumberRange { from, to, seeds } = range;
+    if from < 1 || to < from.max(2) || 3 * to >= 2 * data.n_samples() {
+        return Err(ClusterError::Setting {
+            name: "range of the number of clusters",
+            value: format!("{from}..{to}, of {} samples", data.n_samples()),
+            rule: "must begin at 1 or more and end at 2 or more, below two thirds of the number of samples",
+        });
+    }
+    let mut trials: Vec<Candidate> = observer.load(TRIALS).unwrap_or_default();
+    // Checkpoints of the fits are not stored.
+    let inner = &|step: &Step| observer.on_inner_step(step);
+    let seed = seed.stream("number of clusters");
+    // If no sample has two views, there is nothing that views could share.
+    let shared = data.mask().shares_samples();
+    let search = shared
+        .then(|| ClusterNumberSearch::new(&mixture(method), data, to, seed, inner))
+        .transpose()?;
+    let n_seeds = seeds.unwrap_or(if shared { 0 } else { SEEDS });
+    let shortened = method.clusterer.shortened();
+    let method = shortened.as_deref().unwrap_or(method.clusterer.as_ref());
+    let eigenvalues = match n_seeds {
+        0 => Vec::new(),
+        _ => graph_eigenvalues(data, NEIGHBORS, to + 1)?,
+    };
+    let structure = match &search {
+        Some(search) if from == 1 => Some(search.shared_structure(inner)?),
+        _ => None,
+    };
+    let first = from.max(2);
+    for n_clusters in first..=to {
+        if trials.iter().any(|trial| trial.n_clusters == n_clusters) {
+            continue;
+        }
+        let found = (0..n_seeds as u64)
+            .map(|s| Ok(method.fit(data, n_clusters, seed.nth(s), inner)?.clustering))
+            .collect::<Result<Vec<_>, ClusterError>>()?;
+        let mut trial = Candidate::new(n_clusters, &found, &eigenvalues, seed);
+        if let Some(search) = &search {
+            trial.held_out = Some(search.held_out(n_clusters, inner)?);
+        }
+        trials.push(trial);
+        observer.save(TRIALS, &trials);
+        observer.step(STAGE, n_clusters + 1 - first, to + 1 - first, None)?;
+    }
+    let mut number = decide(trials, n_seeds);
+    match structure {
+        Some(structure) => number.weigh(structure),
+        None if from == 1 => {
+            number.reason.push_str("; no sample has two views: k = 1 cannot be tested");
+        }
+        None => {}
+    }
+    Ok(number)
 }
 
-impl NumberSearch<'_> {
-    /// Stage that the observer receives after each number.
-    pub(crate) const STAGE: &'static str = "choose-k";
-
-    /// Tries and stores every number of the range that `observer` has not stored as tried, then chooses one of them
-    /// all.
-    ///
-    /// # Errors
-    /// If the range does not end below two thirds of the number of samples, or as the methods.
-    pub(crate) fn choose(&self, observer: &dyn Observer) -> Result<ClusterNumber, ClusterError> {
-        let Self { data, range: NumberRange { from, to, seeds }, .. } = *self;
-        if from < 1 || to < from.max(2) || 3 * to >= 2 * data.n_samples() {
-            return Err(ClusterError::Setting {
-                name: "range of the number of clusters",
-                value: format!("{from}..{to}, of {} samples", data.n_samples()),
-                rule: "must begin at 1 or more and end at 2 or more, below two thirds of the number of samples",
-            });
-        }
-        let mut trials: Vec<Candidate> = observer.load(TRIALS).unwrap_or_default();
-        // Checkpoints of the fits are not stored.
-        let inner = &|step: &Step| observer.on_inner_step(step);
-        let seed = self.seed.stream("number of clusters");
-        // If no sample has two views, there is nothing that views could share.
-        let shared = data.mask().shares_samples();
-        let search = shared
-            .then(|| ClusterNumberSearch::new(&self.mixture(), data, to, seed, inner))
-            .transpose()?;
-        let n_seeds = seeds.unwrap_or(if shared { 0 } else { SEEDS });
-        let method = self.method.clusterer.as_ref();
-        let shortened = method.shortened();
-        let method = shortened.as_deref().unwrap_or(method);
-        let eigenvalues = match n_seeds {
-            0 => Vec::new(),
-            _ => graph_eigenvalues(data, NEIGHBORS, to + 1)?,
-        };
-        let structure = match &search {
-            Some(search) if from == 1 => Some(search.shared_structure(inner)?),
-            _ => None,
-        };
-        let first = from.max(2);
-        for n_clusters in first..=to {
-            if trials.iter().any(|trial| trial.n_clusters == n_clusters) {
-                continue;
-            }
-            let found = (0..n_seeds as u64)
-                .map(|s| Ok(method.fit(data, n_clusters, seed.nth(s), inner)?.clustering))
-                .collect::<Result<Vec<_>, ClusterError>>()?;
-            let mut trial = Candidate::new(n_clusters, &found, &eigenvalues, seed);
-            if let Some(search) = &search {
-                trial.held_out = Some(search.held_out(n_clusters, inner)?);
-            }
-            trials.push(trial);
-            observer.save(TRIALS, &trials);
-            observer.step(Self::STAGE, n_clusters + 1 - first, to + 1 - first, None)?;
-        }
-        let mut number = decide(trials, n_seeds);
-        match structure {
-            Some(structure) => number.weigh(structure),
-            None if from == 1 => {
-                number.reason.push_str("; no sample has two views: k = 1 cannot be tested");
-            }
-            None => {}
-        }
-        Ok(number)
+/// Returns the mixture that measures shared information.
+fn mixture(method: &Configured) -> TMixture {
+    match method.clusterer.name() {
+        TMixture::NAME => serde_json::from_value(method.settings.clone()).ok(),
+        _ => None,
     }
-
-    /// Returns the mixture that measures shared information.
-    fn mixture(&self) -> TMixture {
-        match self.method.clusterer.name() {
-            TMixture::NAME => serde_json::from_value(self.method.settings.clone()).ok(),
-            _ => None,
-        }
-        .unwrap_or_default()
-    }
+    .unwrap_or_default()
 }
 
 impl Candidate {
@@ -369,7 +361,7 @@ mod tests {
     ) -> Result<ClusterNumber, ClusterError> {
         let method = &crate::configured("t-mixture", settings).unwrap();
         let range = NumberRange { from, to, seeds: None };
-        NumberSearch { method, data, range, seed: Seed::new(1) }.choose(&Silent)
+        super::choose(method, data, range, Seed::new(1), &Silent)
     }
 
     #[test]
@@ -404,22 +396,23 @@ mod tests {
         let (data, _) = three_groups();
         let method = crate::configured("t-mixture", Value::Null).unwrap();
         let range = NumberRange { from: 2, to: 5, seeds: None };
-        let search = NumberSearch { method: &method, data: &data, range, seed: Seed::new(1) };
+        let choose =
+            |observer: &Stored| super::choose(&method, &data, range, Seed::new(1), observer);
         let whole = Stored::default();
-        let chosen = search.choose(&whole).unwrap();
+        let chosen = choose(&whole).unwrap();
         assert_eq!(chosen.n_seeds, 0);
         assert!(chosen.candidates.iter().all(|c| c.held_out.is_some()), "{chosen:?}");
         let uncomputed = serde_json::to_value(&chosen.candidates[0]).unwrap();
         for criterion in ["stability", "silhouette", "eigengap", "mean-rank"] {
             assert!(uncomputed[criterion].is_null(), "{uncomputed}");
         }
-        let stored = Stored { stop_at: (NumberSearch::STAGE, 2), ..Stored::default() };
-        let stopped = search.choose(&stored);
+        let stored = Stored { stop_at: (STAGE, 2), ..Stored::default() };
+        let stopped = choose(&stored);
         assert!(matches!(stopped, Err(ClusterError::Interrupted { .. })), "{stopped:?}");
         let trials = |stored: &dyn Observer| stored.load::<Vec<Candidate>>(TRIALS).unwrap();
         assert_eq!(trials(&stored), trials(&whole)[..2]);
         let rest = Stored { stop_at: ("none", 0), ..stored };
-        assert_eq!(search.choose(&rest).unwrap(), chosen);
+        assert_eq!(choose(&rest).unwrap(), chosen);
         assert_eq!(trials(&rest), trials(&whole));
     }
 
