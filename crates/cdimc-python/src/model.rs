@@ -177,7 +177,7 @@ impl Model {
             let (joined, which) = named.join(tables, strict)?;
             Ok(named.reasons(&joined, &which, &ids, Seed::new(seed))?)
         })?;
-        Ok((Reasons::HEADER.to_vec(), found.iter().flat_map(Reasons::rows).collect()))
+        Ok(Reasons::table(&found))
     }
 
     /// Returns all views of samples with any subset of them, with missing values filled in.

@@ -383,36 +383,23 @@ impl Reasons {
         text
     }
 
-    /// Header of [`Reasons::rows`].
-    pub const HEADER: [&str; 17] = [
-        "id",
-        "cluster",
-        "other_cluster",
-        "kind",
-        "view",
-        "column",
-        "log_odds",
-        "value",
-        "cluster_q1",
-        "cluster_q3",
-        "cluster_mean",
-        "other_q1",
-        "other_q3",
-        "other_mean",
-        "ranges_of",
-        "doubt_removed",
-        "p_half_removed",
-    ];
+    /// Returns header and rows of `explanations.csv`. The total is the sum of the rows `cluster sizes` and `view`. The sum of
+    /// the views is also the sum of the rows `column`, `other columns` and `halfway`.
+    pub fn table(all: &[Self]) -> (Vec<&'static str>, Vec<Vec<String>>) {
+        let header = "id,cluster,other_cluster,kind,view,column,log_odds,value,cluster_q1,cluster_q3,cluster_mean,\
+                      other_q1,other_q3,other_mean,ranges_of,doubt_removed,p_half_removed";
+        let header: Vec<&str> = header.split(',').collect();
+        let rows = all.iter().flat_map(|reasons| reasons.rows(header.len())).collect();
+        (header, rows)
+    }
 
-    /// Returns the reasons as rows of a table. The total is the sum of the rows `cluster sizes` and `view`. The sum of the
-    /// views is also the sum of the rows `column`, `other columns` and `halfway`.
-    pub fn rows(&self) -> Vec<Vec<String>> {
+    fn rows(&self, n_columns: usize) -> Vec<Vec<String>> {
         let row = |kind: &str, [view, column]: [&str; 2], cells: Vec<String>| {
             let [cluster, other] = [self.cluster, self.other].map(|c| c.to_string());
             let [kind, view, column] = [kind, view, column].map(str::to_owned);
             let mut row = vec![self.id.clone(), cluster, other, kind, view, column];
             row.extend(cells);
-            row.resize(Self::HEADER.len(), String::new());
+            row.resize(n_columns, String::new());
             row
         };
         let part =

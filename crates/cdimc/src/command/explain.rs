@@ -56,8 +56,8 @@ impl Explain {
         }
         let Some(output) = output else { return Ok(()) };
         let command = command_line();
-        let rows = found.iter().flat_map(Reasons::rows);
-        output.write("explanations.csv", &readable_csv(&Reasons::HEADER, 6, rows)?)?;
+        let (header, rows) = Reasons::table(&found);
+        output.write("explanations.csv", &readable_csv(&header, 6, rows)?)?;
         for (i, reasons) in named.iter().enumerate() {
             output.write(&page_file(i, &reasons.id), sample_html(reasons, &command).as_bytes())?;
         }

@@ -74,8 +74,8 @@ fn model_explain(
         let (joined, which) = named.join(tables, strict).map_err(text)?;
         let seed = Seed::new(seed as u64);
         let found = named.reasons(&joined, &which, &ids, seed).map_err(text)?;
-        let rows: Vec<Vec<String>> = found.iter().flat_map(Reasons::rows).collect();
-        Ok(Box::new(move || text_columns(&Reasons::HEADER, &rows).into()) as IntoR)
+        let (header, rows) = Reasons::table(&found);
+        Ok(Box::new(move || text_columns(&header, &rows).into()) as IntoR)
     })
 }
 
