@@ -19,7 +19,7 @@ const BANDS: f64 = 260.0;
 /// A grouping: one group per sample.
 #[derive(Debug, Clone)]
 pub struct Grouping {
-    name: String,
+    pub(super) name: String,
     /// Names of the groups; numbers in ascending order.
     groups: Vec<String>,
     of_sample: Vec<usize>,
@@ -45,11 +45,6 @@ impl Grouping {
             groups.push(format!("{others} others"));
         }
         Self { name: name.to_owned(), groups, of_sample }
-    }
-
-    /// Returns the name of the grouping.
-    pub(super) fn name(&self) -> &str {
-        &self.name
     }
 }
 

@@ -44,7 +44,7 @@ pub fn comparison_html(
         page.section("Where the samples are");
     }
     for (from, to) in flows {
-        page.figure(to.name(), alluvial::alluvial(from, to), "");
+        page.figure(&to.name, alluvial::alluvial(from, to), "");
     }
     page.finish().html
 }
