@@ -58,7 +58,7 @@ impl ClinicalTable {
 }
 
 /// A clinical table in the order of clustered samples.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Clinical {
     /// Number of samples in the table.
     pub n_known: usize,
@@ -87,13 +87,7 @@ impl Clinical {
         let rows: Vec<Option<usize>> =
             samples.iter().map(|id| row_of.get(id.as_str()).copied()).collect();
         let n_known = rows.iter().flatten().count();
-        let mut clinical = Self {
-            n_known,
-            n_samples: samples.len(),
-            notes: Vec::new(),
-            variables: Vec::new(),
-            watched: None,
-        };
+        let mut clinical = Self { n_known, n_samples: samples.len(), ..Self::default() };
         let advice = if n_known < samples.len() { id_advice(samples, &table.ids) } else { None };
         let hint = advice.map_or_else(String::new, |advice| format!("; {advice}"));
         if n_known == 0 {
