@@ -13,10 +13,7 @@ pub const DEFAULT_METHOD: &str = TMixture::NAME;
 
 /// Names of all methods: `t-mixture`, CDIMC-net and the compared methods.
 pub fn method_names() -> Vec<&'static str> {
-    [TMixture::NAME, CdimcNet::NAME]
-        .into_iter()
-        .chain(cdimc_baselines::NAMES.iter().copied())
-        .collect()
+    [&[TMixture::NAME, CdimcNet::NAME][..], cdimc_baselines::NAMES].concat()
 }
 
 /// Returns the method `name` with these settings, a JSON object of its kebab-case fields; absent fields have their
