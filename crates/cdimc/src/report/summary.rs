@@ -181,18 +181,16 @@ impl Report<'_> {
         }
         page.section("Before you use these clusters");
         of_data.iter().chain(&doubts).for_each(|doubt| page.warning(doubt));
+        let mut warnings: Vec<&Warning> = self.outcome.warnings.iter().collect();
+        warnings.sort_by_key(|warning| !warning.sign.is_fault());
         let mut explained: Vec<Sign> = Vec::new();
-        let (faults, notes): (Vec<&Warning>, Vec<&Warning>) =
-            self.outcome.warnings.iter().partition(|warning| warning.sign.is_fault());
-        for warning in faults.into_iter().chain(notes) {
-            let is_fault = warning.sign.is_fault();
+        for warning in warnings {
             let mut text = format!("{}.", capitalized(&warning.line()));
             if !explained.contains(&warning.sign) {
-                text.push(' ');
-                text.push_str(warning.sign.explanation());
+                text += &format!(" {}", warning.sign.explanation());
                 explained.push(warning.sign);
             }
-            if is_fault {
+            if warning.sign.is_fault() {
                 page.warning(&text);
             } else {
                 page.paragraph(&text);
