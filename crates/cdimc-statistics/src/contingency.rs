@@ -223,7 +223,6 @@ mod tests {
     use rand::SeedableRng;
     use rand::rngs::SmallRng;
 
-    /// Samples of a table.
     fn samples(counts: &[&[usize]]) -> (Vec<usize>, Vec<usize>) {
         let mut pairs = Vec::new();
         for (i, row) in counts.iter().enumerate() {

@@ -51,7 +51,6 @@ pub fn contrasts(values: &[f64], groups: &[usize], n_groups: usize) -> Vec<Optio
     (0..n_groups).map(|inside| Contrast::of(&all, inside, ties)).collect()
 }
 
-/// Sums over a group.
 #[derive(Debug, Clone, Copy, Default)]
 struct Group {
     n: usize,

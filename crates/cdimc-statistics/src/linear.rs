@@ -1,6 +1,5 @@
 //! Small symmetric systems.
 
-/// Matrix as a list of rows.
 pub(crate) type Rows = Vec<Vec<f64>>;
 
 /// Inverse of a symmetric positive definite matrix by Cholesky's L L'; `None` if it is not positive definite.
@@ -35,7 +34,6 @@ pub(crate) fn inverse(matrix: &Rows) -> Option<Rows> {
     Some((0..n).map(|i| (0..n).map(|j| entry(i, j)).collect()).collect())
 }
 
-/// Matrix times vector.
 pub(crate) fn product(matrix: &Rows, vector: &[f64]) -> Vec<f64> {
     matrix.iter().map(|row| row.iter().zip(vector).map(|(a, b)| a * b).sum()).collect()
 }

@@ -29,7 +29,6 @@ pub struct Marker {
 }
 
 impl Marker {
-    /// Returns the names of the view and the column.
     pub(crate) fn names<'a>(&self, samples: &'a Joined) -> [&'a str; 2] {
         [&samples.names[self.view], &samples.features[self.view][self.column]]
     }

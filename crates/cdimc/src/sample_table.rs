@@ -43,7 +43,6 @@ impl SampleTable {
         Self::of(found, (0..found.labels.len()).map(n_views_of).collect())
     }
 
-    /// Returns the columns for samples without values.
     #[cfg(feature = "command")]
     pub(crate) fn without_values() -> Self {
         Self::of(&Clustering::from_labels(Vec::new()), Vec::new())

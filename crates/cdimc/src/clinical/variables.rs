@@ -166,7 +166,6 @@ pub(super) fn grouped_thousands(name: &str, cells: &[&str]) -> Option<String> {
     are_numbers.then(|| text_among_numbers(&[name.to_owned()], &[cells()])).flatten()
 }
 
-/// Returns the number in a cell.
 pub(super) fn number(cell: &str) -> Option<f64> {
     cell.parse().ok().filter(|x: &f64| x.is_finite())
 }

@@ -56,7 +56,6 @@ impl ShiftedAdjacency {
         found.map_or_else(|_| Vec::new(), |leading| leading.values)
     }
 
-    /// Returns the product with `x`, `(n, n_columns)`.
     fn times(&self, x: MatRef<'_, f64>) -> Mat<f64> {
         let mut product = x.to_owned();
         for column in 0..x.ncols() {

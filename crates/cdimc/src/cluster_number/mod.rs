@@ -88,7 +88,6 @@ pub struct NumberRange {
     pub seeds: Option<usize>,
 }
 
-/// Returns `FROM..TO`, as on the command line.
 impl FromStr for NumberRange {
     type Err = String;
 

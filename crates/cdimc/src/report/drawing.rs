@@ -35,7 +35,6 @@ pub(super) fn rgb(RGBColor(r, g, b): RGBColor) -> String {
     format!("rgb({r},{g},{b})")
 }
 
-/// Returns the color of cluster `cluster`.
 pub(super) fn cluster_color(cluster: usize) -> RGBColor {
     PALETTE[cluster % PALETTE.len()]
 }

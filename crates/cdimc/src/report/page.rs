@@ -26,7 +26,6 @@ pub struct Rendered {
     pub samples: Option<String>,
 }
 
-/// A page under construction.
 pub(super) struct Page(Rendered);
 
 impl Page {
@@ -84,7 +83,6 @@ impl Page {
         self.line(&format!("<div class=\"cards\">{cards}</div>"));
     }
 
-    /// Adds a list.
     pub(super) fn list(&mut self, items: impl Iterator<Item = String>) {
         let items: String = items.map(|item| format!("<li>{}</li>", escape(&item))).collect();
         self.line(&format!("<ul>{items}</ul>"));

@@ -14,7 +14,6 @@ const LINES: usize = 15;
 const STRONGEST: usize = 3;
 
 impl Report<'_> {
-    /// Returns the title of the page.
     pub(super) fn title(&self) -> String {
         let n = self.n_samples;
         let number = self.outcome.cluster_number.as_ref();
@@ -199,7 +198,6 @@ impl Report<'_> {
     }
 }
 
-/// Returns a sentence with a capital first letter.
 fn capitalized(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map_or_else(String::new, |first| first.to_uppercase().to_string());

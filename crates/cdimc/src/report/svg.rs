@@ -92,7 +92,6 @@ fn fill(RGBAColor(r, g, b, opacity): RGBAColor) -> String {
     format!("fill=\"{}\" fill-opacity=\"{opacity}\"", rgb(RGBColor(r, g, b)))
 }
 
-/// Shortens `text` to at most `most` characters.
 pub(super) fn shortened(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
