@@ -1,19 +1,23 @@
 //! Clusters two CSV files that share an id column: `cargo run --example cluster_two_files -- rna.csv
-//! protein.csv patient 4`. Without arguments it makes two small files of its own.
+//! protein.csv patient 4`. Without arguments it takes files of the repository.
 #![allow(clippy::print_stdout)]
 
 use cdimc::prelude::*;
 use cdimc::tables::{ReadOptions, join, read_views};
 use std::error::Error;
-use std::fmt::Write;
+
+/// Files of the repository, their id column, and a number of clusters.
+const FILES: [&str; 4] = [
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/rna.csv"),
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/protein.csv"),
+    "patient",
+    "4",
+];
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let folder = tempfile::tempdir()?;
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [first, second, id, n_clusters] = match <[String; 4]>::try_from(arguments) {
-        Ok(given) => given,
-        Err(_) => own_files(folder.path())?,
-    };
+    let given: Vec<String> = std::env::args().skip(1).collect();
+    let [first, second, id, n_clusters] =
+        <[String; 4]>::try_from(given).unwrap_or_else(|_| FILES.map(str::to_owned));
 
     let options = ReadOptions { id: Some(id), ..ReadOptions::default() };
     let mut tables = read_views(&first.parse()?, &options)?;
@@ -29,22 +33,4 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     println!("... {} samples in all", joined.ids.len());
     Ok(())
-}
-
-/// Writes two files of three groups; each lacks a quarter of the patients, which the other has.
-fn own_files(folder: &std::path::Path) -> Result<[String; 4], Box<dyn Error>> {
-    let mut paths = Vec::new();
-    for (view, name) in (0..).zip(["rna.csv", "protein.csv"]) {
-        let mut text = String::from("patient,a,b,c\n");
-        for i in (0..120_u32).filter(|i| i % 4 != 2 * view) {
-            let group = f64::from(i % 3);
-            let noise = f64::from(i * 7919 % 101) / 200.0;
-            writeln!(text, "p{i},{},{},{}", group + noise, 2.0 - group, group * noise)?;
-        }
-        let path = folder.join(name);
-        std::fs::write(&path, text)?;
-        paths.push(path.display().to_string());
-    }
-    let [first, second] = <[String; 2]>::try_from(paths).map_err(|_| "two files")?;
-    Ok([first, second, "patient".into(), "3".into()])
 }
