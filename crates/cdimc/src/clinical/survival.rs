@@ -1,7 +1,7 @@
 //! How long samples of each cluster go without an event.
 
 use super::variables::{grouped_thousands, number};
-use crate::numbers::digits;
+use crate::numbers::{digits, n_clusters};
 use crate::statistics::{
     HazardRatio, KaplanMeier, LogRank, RestrictedMean, Times, hazard_ratios, log_rank,
 };
@@ -217,19 +217,14 @@ impl SurvivalData {
     pub(super) fn compare(&self, labels: &[usize]) -> Result<Survival, String> {
         let known = self.of.iter().zip(labels).filter_map(|(of, &label)| Some(((*of)?, label)));
         let (watched, groups): (Vec<(f64, bool)>, Vec<usize>) = known.unzip();
-        let (times, events): (Vec<f64>, Vec<bool>) = watched.into_iter().unzip();
-        let all = Times::new(&times, &events);
-        let last_group = groups.iter().max().copied().unwrap_or(0);
-        let mut clusters: Vec<ClusterSurvival> = (0..=last_group)
+        let mut clusters: Vec<ClusterSurvival> = (0..n_clusters(&groups))
             .filter_map(|cluster| {
-                let members: Vec<usize> =
-                    (0..groups.len()).filter(|&i| groups[i] == cluster).collect();
-                let (times, events): (Vec<f64>, Vec<bool>) =
-                    members.iter().map(|&i| (times[i], events[i])).unzip();
+                let members = watched.iter().zip(&groups).filter(|(_, group)| **group == cluster);
+                let (times, events): (Vec<f64>, Vec<bool>) = members.map(|(of, _)| *of).unzip();
                 let curve = KaplanMeier::new(Times::new(&times, &events));
-                (!members.is_empty()).then(|| ClusterSurvival {
+                (!times.is_empty()).then(|| ClusterSurvival {
                     cluster,
-                    n: members.len(),
+                    n: times.len(),
                     n_events: events.iter().filter(|&&event| event).count(),
                     median: curve.median(),
                     restricted_mean: curve.restricted_mean(0.0),
@@ -248,6 +243,8 @@ impl SurvivalData {
         // The first of the largest.
         let with_events = clusters.iter().rev().filter(|c| c.n_events > 0);
         let reference = with_events.max_by_key(|c| c.n).map_or(0, |c| c.cluster);
+        let (times, events): (Vec<f64>, Vec<bool>) = watched.into_iter().unzip();
+        let all = Times::new(&times, &events);
         let ratios = hazard_ratios(all, &groups, reference);
         for cluster in &mut clusters {
             cluster.restricted_mean = cluster.curve.restricted_mean(horizon);
