@@ -28,7 +28,6 @@ pub struct ChiSquared {
 
 /// Counts per category (row) and group (column); empty rows and columns are left out.
 #[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
 pub struct Contingency {
     counts: Vec<Vec<usize>>,
     rows: Vec<usize>,

@@ -4,7 +4,6 @@ use crate::distributions::Z_975;
 
 /// Observation time of each sample, and whether it ended with the event; otherwise the sample is censored.
 #[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
 pub struct Times<'a> {
     pub(crate) times: &'a [f64],
     pub(crate) events: &'a [bool],

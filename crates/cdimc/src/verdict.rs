@@ -31,7 +31,6 @@ pub enum Trust {
 
 /// The verdict on the clusters of an analysis.
 #[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
 pub struct Verdict {
     /// How far to trust the clusters.
     pub trust: Trust,
