@@ -281,11 +281,10 @@ impl Reasons {
     /// Returns the log odds in words.
     pub fn odds(&self) -> String {
         let Self { cluster, other, log_odds, .. } = self;
-        let times = log_odds.exp();
-        let times = match times {
-            ..10.0 => format!("{times:.1}"),
-            ..1000.0 => format!("{times:.0}"),
-            _ => format!("{times:.0e}"),
+        let times = match log_odds.exp() {
+            times @ ..10.0 => format!("{times:.1}"),
+            times @ ..1000.0 => format!("{times:.0}"),
+            times => format!("{times:.0e}"),
         };
         format!(
             "Cluster {cluster} is {times} times as probable as cluster {other}. The log odds, {log_odds:+.2}, are the sum of these parts:"
@@ -311,16 +310,11 @@ impl Reasons {
     /// Returns the parts of the views that no listed column has, with their names.
     pub fn rest(&self) -> Vec<(f64, String)> {
         let (n, others) = self.others;
-        let mut rest = vec![(
-            self.halfway,
-            "before any column counts: a sample halfway between the two clusters".into(),
-        )];
-        if n > 0 {
-            let listed: f64 = self.columns.iter().map(|column| column.log_odds).sum();
-            let most = if others.abs() > listed.abs() { ", more than those listed" } else { "" };
-            rest.insert(0, (others, format!("the other {n} columns together{most}")));
-        }
-        rest
+        let listed: f64 = self.columns.iter().map(|column| column.log_odds).sum();
+        let most = if others.abs() > listed.abs() { ", more than those listed" } else { "" };
+        let columns = (n > 0).then(|| (others, format!("the other {n} columns together{most}")));
+        let halfway = "before any column counts: a sample halfway between the two clusters";
+        columns.into_iter().chain([(self.halfway, halfway.to_owned())]).collect()
     }
 
     /// Returns a sentence on ranges that begin with "about"; empty if there are none.
