@@ -51,13 +51,11 @@ impl NamedModel {
         let names: Vec<String> = tables.iter().map(|table| table.name.clone()).collect();
         let mut joined = join_new(tables, strict, &means)?;
         joined.warnings.extend(warnings);
-        let absent = names.iter().filter(|name| !joined.names.contains(name));
-        let warnings =
-            absent.map(|name| format!("view {name}: none of the samples has a value in it"));
-        joined.warnings.extend(warnings);
-        let there = which.into_iter().zip(&names).filter(|(_, name)| joined.names.contains(name));
-        let which = there.map(|(view, _)| view).collect();
-        Ok((joined, which))
+        let (there, absent): (Vec<_>, Vec<_>) =
+            which.into_iter().zip(&names).partition(|(_, name)| joined.names.contains(name));
+        let line = |(_, name)| format!("view {name}: none of the samples has a value in it");
+        joined.warnings.extend(absent.into_iter().map(line));
+        Ok((joined, there.into_iter().map(|(view, _)| view).collect()))
     }
 
     /// Joins the tables of the training samples as [`training_set()`] did, in any order of tables and columns. A table
