@@ -27,27 +27,25 @@ impl Report<'_> {
         let mut cited = Vec::new();
         match self.method {
             TMixture::NAME => {
-                text.push_str(
-                    ", one mixture of multivariate t distributions over all views, in which the missing views of a sample \
-                     drop out of its likelihood; no view was filled in before",
-                );
+                text += ", one mixture of multivariate t distributions over all views, in which the missing views of a sample \
+                     drop out of its likelihood; no view was filled in before";
                 if n < all {
-                    text.push_str(&format!("; the search used {n} samples, EM all samples"));
+                    text += &format!("; the search used {n} samples, EM all samples");
                 }
                 cited.push(MIXTURE);
             }
             CdimcNet::NAME => {
-                text.push_str("; no view was filled in before");
+                text += "; no view was filled in before";
                 if let Some(alpha) = self.outcome.facts()["chosen"]["alpha"].as_f64() {
-                    text.push_str(&format!("; the weight of the neighbor graph is {alpha}"));
+                    text += &format!("; the weight of the neighbor graph is {alpha}");
                 }
                 cited.push(NETWORK);
             }
             _ => {}
         }
-        text.push_str(". Known classes, if any, were not used.");
+        text += ". Known classes, if any, were not used.";
         if let Some(filled) = self.filled_cells() {
-            text.push_str(&format!(" {filled}"));
+            text += &format!(" {filled}");
         }
         if let Some(number) = &self.outcome.cluster_number {
             let reason = &number.reason;
@@ -61,23 +59,19 @@ impl Report<'_> {
             cited.push("Hennig, Comput. Stat. Data Anal. 52, 2007, DOI 10.1016/j.csda.2006.11.025 (stability)");
         }
         if self.n_clusters() > 1 {
-            text.push_str(" Markers are compared by Hedges' g");
+            text += " Markers are compared by Hedges' g";
             if self.markers.untested.is_none() {
-                text.push_str(
-                    " and tested by Mann and Whitney's test against clusters found without their view, q by Benjamini and \
-                     Hochberg within the view",
-                );
+                text += " and tested by Mann and Whitney's test against clusters found without their view, q by Benjamini and \
+                     Hochberg within the view";
             }
-            text.push('.');
+            text += ".";
         }
         if let Some(comparison) = self.comparison.filter(|comparison| comparison.n_known > 0) {
-            text.push_str(
-                " Clinical columns, which were not used to find the clusters, are compared by the tests named in their table",
-            );
+            text += " Clinical columns, which were not used to find the clusters, are compared by the tests named in their table";
             if comparison.survival.is_some() {
-                text.push_str(", survival by the log-rank test and Cox's model");
+                text += ", survival by the log-rank test and Cox's model";
             }
-            text.push('.');
+            text += ".";
         }
         page.paragraph(&text);
         if !cited.is_empty() {
