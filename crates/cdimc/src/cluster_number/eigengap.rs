@@ -78,8 +78,7 @@ mod tests {
 
     #[test]
     fn as_many_eigenvalues_are_zero_as_the_graph_has_parts() {
-        let (data, _) = three_groups();
-        let values = graph_eigenvalues(&data, 4, 6).unwrap();
+        let values = graph_eigenvalues(&three_groups(), 4, 6).unwrap();
         assert!(values[..3].iter().all(|x| x.abs() < 1e-6), "{values:?}");
         assert!(values[3] > 0.05, "{values:?}");
     }

@@ -339,16 +339,15 @@ mod tests {
     use serde_json::Value;
 
     /// Three far groups of ten points in two views.
-    pub(super) fn three_groups() -> (MultiView, Vec<usize>) {
-        let labels: Vec<usize> = (0..30).map(|i| i / 10).collect();
+    pub(super) fn three_groups() -> MultiView {
         let view = |shift: f64| {
             Array2::from_shape_fn((30, 2), |(i, j)| {
-                let angle = labels[i] as f64 * 2.1 + shift;
+                let angle = (i / 10) as f64 * 2.1 + shift;
                 let center = if j == 0 { angle.cos() } else { angle.sin() };
                 center + 0.01 * ((i * 7 + j * 3) % 10) as f64
             })
         };
-        (MultiView::from_nan_rows(vec![view(0.0), view(0.5)]).unwrap(), labels)
+        MultiView::from_nan_rows(vec![view(0.0), view(0.5)]).unwrap()
     }
 
     /// Chooses a number with `t-mixture`.
@@ -373,7 +372,7 @@ mod tests {
 
     #[test]
     fn the_true_number_of_groups_is_chosen() {
-        let (data, _) = three_groups();
+        let data = three_groups();
         let method = crate::method("concat", Value::Null).unwrap();
         let eigenvalues = graph_eigenvalues(&data, 4, 7).unwrap();
         let candidates = (2..=5)
@@ -392,7 +391,7 @@ mod tests {
 
     #[test]
     fn numbers_tried_before_are_not_tried_again() {
-        let (data, _) = three_groups();
+        let data = three_groups();
         let method = crate::configured("t-mixture", Value::Null).unwrap();
         let range = NumberRange { from: 2, to: 5, seeds: None };
         let choose =
@@ -417,7 +416,7 @@ mod tests {
 
     #[test]
     fn one_cluster_is_chosen_if_it_is_in_the_range_and_the_views_share_nothing() {
-        let (data, _) = three_groups();
+        let data = three_groups();
         let choose = |data: &MultiView, from| choose(data, Value::Null, from, 4).unwrap();
         let found = choose(&data, 1);
         assert!(found.chosen > 1 && found.shared_structure.unwrap().is_found());
@@ -433,16 +432,14 @@ mod tests {
 
     #[test]
     fn the_search_uses_the_settings_of_the_mixture() {
-        let (data, _) = three_groups();
-        let found = |settings| choose(&data, settings, 2, 3).unwrap().candidates;
+        let found = |settings| choose(&three_groups(), settings, 2, 3).unwrap().candidates;
         let ranks = found(serde_json::json!({ "coordinates": "ranks", "dimensions": 1 }));
         assert_ne!(found(Value::Null), ranks);
     }
 
     #[test]
     fn a_range_ends_below_two_thirds_of_the_samples() {
-        let (data, _) = three_groups();
-        let refused = choose(&data, Value::Null, 2, 20).unwrap_err().to_string();
+        let refused = choose(&three_groups(), Value::Null, 2, 20).unwrap_err().to_string();
         assert!(refused.contains("2..20, of 30 samples: must begin at 1"), "{refused}");
     }
 }
