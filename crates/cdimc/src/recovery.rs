@@ -86,9 +86,8 @@ pub fn recoveries(
         let (center, means) = (mean_of(&rows), mean_of(&hidden.mask().observed_rows(given)));
         let left = error(&|place| filled.row(rows[place]).to_owned());
         let total = error(&|_| center.clone());
-        let scales = views.iter().map(|&view| &model.standardizers()[view]).collect();
-        let neighbors = Neighbors::new(&hidden, given, scales, seed);
-        let nearest: Option<Vec<Array1<f64>>> = rows.iter().map(|&i| neighbors.mean(i)).collect();
+        let scales: Vec<_> = views.iter().map(|&view| &model.standardizers()[view]).collect();
+        let nearest = means_of_nearest(&hidden, given, &scales, &rows, seed);
         found.push(Recovery {
             view,
             hidden_rows: n_hidden,
@@ -101,52 +100,43 @@ pub fn recoveries(
     Ok(found)
 }
 
-/// Candidates: samples with the view `wanted`, and the data for distances to them.
-struct Neighbors<'a> {
-    data: &'a MultiView,
+/// Returns for each of the `rows` the mean of the view `wanted` over the nearest samples that share another view with it.
+fn means_of_nearest(
+    data: &MultiView,
     wanted: usize,
-    scales: Vec<&'a Standardizer>,
-    candidates: Vec<usize>,
-}
-
-impl<'a> Neighbors<'a> {
-    fn new(data: &'a MultiView, wanted: usize, scales: Vec<&'a Standardizer>, seed: Seed) -> Self {
-        let mut candidates = data.mask().observed_rows(wanted);
-        if candidates.len() > MOST_CANDIDATES {
-            candidates.shuffle(&mut seed.stream("candidates").rng());
-            candidates.truncate(MOST_CANDIDATES);
-        }
-        Self { data, wanted, scales, candidates }
+    scales: &[&Standardizer],
+    rows: &[usize],
+    seed: Seed,
+) -> Option<Vec<Array1<f64>>> {
+    let mask = data.mask();
+    let mut candidates = mask.observed_rows(wanted);
+    if candidates.len() > MOST_CANDIDATES {
+        candidates.shuffle(&mut seed.stream("candidates").rng());
+        candidates.truncate(MOST_CANDIDATES);
     }
-
-    /// Returns the mean of the wanted view over the nearest candidates that share another view with sample `i`.
-    fn mean(&self, i: usize) -> Option<Array1<f64>> {
-        let mut near: Vec<(f64, usize)> =
-            self.candidates.iter().filter_map(|&j| Some((self.distance(i, j)?, j))).collect();
-        near.sort_by(|a, b| a.0.total_cmp(&b.0));
-        near.truncate(NEIGHBORS);
-        let sum = near
-            .iter()
-            .map(|&(_, j)| self.data.view(self.wanted).row(j).to_owned())
-            .reduce(|sum, row| sum + row)?;
-        Some(sum / near.len() as f64)
-    }
-
-    /// Returns the mean squared difference over the columns of the views that both samples have.
-    fn distance(&self, i: usize, j: usize) -> Option<f64> {
-        let mask = self.data.mask();
-        let square = |((x, y), s): ((&f64, &f64), &f64)| {
-            if *s > 0.0 { ((x - y) / s).powi(2) } else { 0.0 }
-        };
+    let square = |((x, y), s): ((&f64, &f64), &f64)| {
+        if *s > 0.0 { ((x - y) / s).powi(2) } else { 0.0 }
+    };
+    // Mean squared difference over the columns of the views that both samples have.
+    let distance = |i: usize, j: usize| {
         let in_view = |v: usize| {
-            let (view, scale) = (self.data.view(v), &self.scales[v].scale);
+            let (view, scale) = (data.view(v), &scales[v].scale);
             let pairs = view.row(i).into_iter().zip(view.row(j)).zip(scale);
             pairs.map(square).sum::<f64>() / scale.len() as f64
         };
         let is_shared =
-            |&v: &usize| v != self.wanted && mask.is_observed(i, v) && mask.is_observed(j, v);
-        mean((0..self.data.n_views()).filter(is_shared).map(in_view))
-    }
+            |&v: &usize| v != wanted && mask.is_observed(i, v) && mask.is_observed(j, v);
+        mean((0..data.n_views()).filter(is_shared).map(in_view))
+    };
+    let mean_of_nearest = |&i: &usize| {
+        let mut near: Vec<(f64, usize)> =
+            candidates.iter().filter_map(|&j| Some((distance(i, j)?, j))).collect();
+        near.sort_by(|a, b| a.0.total_cmp(&b.0));
+        near.truncate(NEIGHBORS);
+        let found = near.iter().map(|&(_, j)| data.view(wanted).row(j).to_owned());
+        Some(found.reduce(|sum, row| sum + row)? / near.len() as f64)
+    };
+    rows.iter().map(mean_of_nearest).collect()
 }
 
 #[cfg(test)]
