@@ -50,12 +50,12 @@ impl Page {
         self
     }
 
-    /// Adds parts side by side where there is room.
-    pub(super) fn beside(&mut self, parts: &[&dyn Fn(&mut Self)]) {
+    /// Adds parts of a content side by side where there is room.
+    pub(super) fn beside<T>(&mut self, parts: &[fn(&mut Self, &T)], content: &T) {
         self.line("<div class=\"beside\">");
         for part in parts {
             self.line("<div>");
-            part(self);
+            part(self, content);
             self.line("</div>");
         }
         self.line("</div>");

@@ -72,9 +72,7 @@ fn content(page: &mut Page, reasons: &Reasons) {
     let rest = reasons.rest().into_iter().map(|(part, name)| format!("{} {name}", signed(part)));
     let rest: Vec<String> = rest.collect();
     page.paragraph(&format!("Besides: {}. {}", rest.join(", "), reasons.on_ranges()));
-    page.beside(&[&|page| how_sure(page, reasons), &|page| next(page, reasons), &|page| {
-        similar(page, reasons);
-    }]);
+    page.beside(&[how_sure, next, similar], reasons);
 }
 
 fn how_sure(page: &mut Page, reasons: &Reasons) {
