@@ -96,9 +96,7 @@ pub(super) fn shortened(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
     }
-    let mut short: String = text.chars().take(most - 1).collect();
-    short.push('…');
-    short
+    text.chars().take(most - 1).chain(['…']).collect()
 }
 
 /// Rounds a position to one decimal.
