@@ -45,9 +45,6 @@ pub struct Outcome {
 }
 
 impl Association {
-    pub(super) const HEADER: [&'static str; 11] =
-        ["column", "test", "n", "statistic", "p", "q", "effect", "size", "ari", "clusters", "note"];
-
     pub(super) fn new(name: &str, variable: Result<&Variable, &String>, labels: &[usize]) -> Self {
         let outcome = match variable {
             Err(reason) => Err(reason.clone()),

@@ -266,8 +266,7 @@ impl SurvivalData {
 impl Survival {
     /// Returns header and rows of `survival.csv`.
     pub fn table(&self) -> (Vec<&'static str>, Vec<Vec<String>>) {
-        let header =
-            ["cluster", "time", "at_risk", "events", "censored", "survival", "lower", "upper"];
+        let header = "cluster,time,at_risk,events,censored,survival,lower,upper";
         let row = |cluster: usize, step: &crate::statistics::Step| {
             let mut row = vec![cluster.to_string(), digits(step.time)];
             row.extend([step.at_risk, step.events, step.censored].map(|n| n.to_string()));
@@ -277,7 +276,7 @@ impl Survival {
         let rows = self.clusters.iter().flat_map(|cluster| {
             cluster.curve.steps.iter().map(move |step| row(cluster.cluster, step))
         });
-        (header.to_vec(), rows.collect())
+        (header.split(',').collect(), rows.collect())
     }
 
     /// Returns the reason why survival was not tested; `None` if it was.
