@@ -52,8 +52,7 @@ pub fn hazard_ratios(
         found[group] = Some(HazardRatio { ratio: 0.0, interval: (nan, nan), p: nan });
     }
     let fitted: Vec<usize> = (0..n_groups).filter(|&g| g != reference && events[g] > 0).collect();
-    let mut column = vec![None; n_groups];
-    fitted.iter().enumerate().for_each(|(j, &group)| column[group] = Some(j));
+    let column = (0..n_groups).map(|group| fitted.binary_search(&group).ok()).collect();
     let likelihood = Likelihood { times, groups, column, events, n_columns: fitted.len() };
     if let Some((beta, covariance)) = likelihood.maximum() {
         for (j, &group) in fitted.iter().enumerate() {
