@@ -52,7 +52,7 @@ pub struct Candidate {
 }
 
 /// All candidates and the chosen one.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ClusterNumber {
     /// Chosen number of clusters.
@@ -280,16 +280,7 @@ fn by_ranks(mut candidates: Vec<Candidate>, n_seeds: usize) -> ClusterNumber {
     };
     let mean_rank = order.first().map_or(f64::NAN, rank);
     let reason = format!("k = {chosen}: mean rank {mean_rank:.2}; {because}");
-    ClusterNumber {
-        chosen,
-        runner_up,
-        supported: None,
-        votes: Vec::new(),
-        shared_structure: None,
-        reason,
-        candidates,
-        n_seeds,
-    }
+    ClusterNumber { chosen, runner_up, reason, candidates, n_seeds, ..ClusterNumber::default() }
 }
 
 /// Returns the mean adjusted Rand index over all pairs of clusterings; `None` if there is no pair.
