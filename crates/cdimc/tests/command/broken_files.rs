@@ -3,8 +3,7 @@
 //! Programs made the files in `broken/`; they contain no real data. Every call has at most 4 GB of memory, so that no
 //! test passes only because a machine is large.
 
-use crate::desk::Desk;
-use crate::shown::Shown;
+use crate::desk::{Desk, Shown};
 
 /// Returns a script with at most 4 GB of memory.
 fn limited(line: &str) -> String {

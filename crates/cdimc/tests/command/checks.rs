@@ -1,7 +1,6 @@
 //! Reports of `inspect` and `cluster` about content that no table of measurements should have.
 
-use crate::desk::Desk;
-use crate::shown::Shown;
+use crate::desk::{Desk, Shown};
 use serde_json::Value;
 
 /// Changes the cells of each row below the header of a file.

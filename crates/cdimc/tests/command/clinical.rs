@@ -1,7 +1,6 @@
 //! Clinical tables: their outputs, and errors of bad tables.
 
-use crate::desk::{Desk, expanded};
-use crate::shown::Shown;
+use crate::desk::{Desk, Shown, expanded};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 

@@ -1,7 +1,6 @@
 //! `cdimc compare`: methods side by side.
 
-use crate::desk::Desk;
-use crate::shown::Shown;
+use crate::desk::{Desk, Shown};
 
 #[test]
 fn compare_runs_each_method_once_and_numbers_its_clusters_as_cluster_does() {

@@ -221,3 +221,16 @@ pub(crate) fn expanded(line: &str) -> String {
         .replace("VIEWS", "--view rna.csv --view protein.csv --view image.csv --id id")
         .replace("MODEL", "--model out/model.safetensors")
 }
+
+/// Checks of a text, which is shown if it fails one.
+pub(crate) trait Shown {
+    fn has(&self, part: &str) -> &Self;
+}
+
+impl Shown for str {
+    #[track_caller]
+    fn has(&self, part: &str) -> &Self {
+        assert!(self.contains(part), "`{part}` is not in\n{self}");
+        self
+    }
+}

@@ -1,7 +1,6 @@
 //! `cdimc explain`: why samples are in their clusters.
 
-use crate::desk::Desk;
-use crate::shown::Shown;
+use crate::desk::{Desk, Shown};
 
 #[test]
 fn reasons_add_up_and_agree_with_the_labels() {

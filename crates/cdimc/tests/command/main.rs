@@ -13,7 +13,6 @@ mod parts;
 mod people;
 mod reading;
 mod refusals;
-mod shown;
 mod words;
 
 #[cfg(feature = "columnar")]
@@ -21,8 +20,7 @@ use cdimc::data::SyntheticViews;
 use cdimc::mixture::TMixture;
 #[cfg(feature = "columnar")]
 use cdimc::prelude::*;
-use desk::Desk;
-use shown::Shown;
+use desk::{Desk, Shown};
 #[cfg(feature = "columnar")]
 use std::fmt::Write;
 use std::process::Stdio;

@@ -1,7 +1,6 @@
 //! Places of results.
 
-use crate::desk::Desk;
-use crate::shown::Shown;
+use crate::desk::{Desk, Shown};
 use cdimc::NamedModel;
 
 #[test]

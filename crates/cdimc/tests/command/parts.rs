@@ -1,7 +1,6 @@
 //! Samples in parts.
 
-use crate::desk::Desk;
-use crate::shown::Shown;
+use crate::desk::{Desk, Shown};
 use cdimc::prelude::Seed;
 use rand::Rng;
 use std::collections::BTreeMap;

@@ -1,7 +1,6 @@
 //! Common problems of users: other columns, other units, other truths, and Ctrl-C.
 
-use crate::desk::Desk;
-use crate::shown::Shown;
+use crate::desk::{Desk, Shown};
 
 #[test]
 fn predict_names_what_it_left_out_what_is_odd_and_what_it_wrote() {

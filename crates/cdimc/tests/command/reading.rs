@@ -1,7 +1,6 @@
 //! Files that are not proper tables, and the command's messages about them.
 
-use crate::desk::Desk;
-use crate::shown::Shown;
+use crate::desk::{Desk, Shown};
 use std::process::Command;
 
 /// Returns a table of twelve samples with these two columns.

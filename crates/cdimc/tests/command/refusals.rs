@@ -2,8 +2,7 @@
 //!
 //! After a change that is meant, `INSTA_UPDATE=always cargo test -p cdimc --test command refusals` writes the texts again.
 
-use crate::desk::Desk;
-use crate::shown::Shown;
+use crate::desk::{Desk, Shown};
 use insta::assert_snapshot;
 
 const FILES: [(&str, &str); 27] = [

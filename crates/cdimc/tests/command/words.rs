@@ -1,8 +1,7 @@
 //! Snapshots of what users read, so that a review sees words change. Every number is written as 0. After a change that
 //! is meant, `INSTA_UPDATE=always cargo test -p cdimc --test command words` writes the files again.
 
-use crate::desk::{COMMANDS, Desk, expanded};
-use crate::shown::Shown;
+use crate::desk::{COMMANDS, Desk, Shown, expanded};
 use insta::assert_snapshot;
 use std::collections::HashSet;
 use std::fmt::Write;
