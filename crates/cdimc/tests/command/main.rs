@@ -5,7 +5,6 @@
 mod broken_files;
 mod checks;
 mod clinical;
-mod compare;
 mod desk;
 mod explain;
 mod outputs;
@@ -120,6 +119,19 @@ fn predicting_the_training_samples_gives_their_clusters() {
     desk.succeeds(&format!("{predict} --view rna.csv -o one.csv"));
     desk.succeeds(&format!("{predict} --view rna=turned.csv -o turned_labels.csv"));
     assert_eq!(desk.text("one.csv"), desk.text("turned_labels.csv"));
+}
+
+#[test]
+fn compare_runs_each_method_once_and_numbers_its_clusters_as_cluster_does() {
+    let desk = Desk::new();
+    desk.succeeds("cluster VIEWS -k 4 --method concat --seed 3 -q -o one");
+    let methods = "--method concat --method best-view --method concat --repetitions 2 --seed 3";
+    let printed = desk.succeeds(&format!("compare VIEWS -k 4 {methods} -q -o all"));
+    assert_eq!(printed.lines().count(), 3, "{printed}");
+    assert_eq!(desk.labels("all/labels-concat.csv"), desk.labels("one/labels.csv"));
+    assert!(desk.header("all/comparison.csv").starts_with("method,stability,ARI with concat,"));
+    assert_eq!(desk.rows("all/comparison.csv")[0][2], "1.000");
+    desk.text("all/report.html").has("Where the samples are").has(">best-view</text>");
 }
 
 #[test]
