@@ -37,9 +37,7 @@ fn two_runs_on_one_folder_do_not_meet() {
     let line = "cluster VIEWS -k 4 --method cdimc-net --config endless.toml -o out";
     let first = desk.start(line, "pretrain");
     // The workplace of the first run exists next to its target.
-    let output = desk.run("NET -q -o out --force");
-    let error = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{error}");
+    let error = desk.fails("NET -q -o out --force");
     assert_eq!(error, "error: out: another run is writing there\n");
     drop(first);
     // The next run removes the files of a killed run.
@@ -61,8 +59,7 @@ fn an_earlier_result_stays_until_the_run_that_replaces_it_is_whole() {
     assert_eq!(code, Some(143), "{shown}");
     assert!(shown.ends_with("--resume out`; the earlier result stays there until then"), "{shown}");
     assert_eq!(desk.text("out/labels.csv"), earlier);
-    let error = desk.run("NET -q -o out").stderr;
-    String::from_utf8_lossy(&error).has("an interrupted one is to take its place: go on with");
+    desk.fails("NET -q -o out").has("an interrupted one is to take its place: go on with");
     desk.succeeds("cluster --resume out -q");
     assert!(desk.labels("out/labels.csv").iter().all(|(_, label)| label == "0" || label == "1"));
     assert!(!desk.path(".cdimc-out").exists());
