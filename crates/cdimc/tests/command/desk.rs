@@ -215,10 +215,15 @@ impl Drop for Started {
 pub(crate) const COMMANDS: [&str; 9] =
     ["", "inspect", "cluster", "predict", "explain", "impute", "evaluate", "compare", "mask"];
 
-/// Returns a line in which `NET` is a short training of CDIMC-net, `VIEWS` the tables and `MODEL` the result in `out`.
+/// Returns a line in which `NET` is a short training of CDIMC-net, `VIEWS` the tables, `PARTS` their parts and `MODEL`
+/// the result in `out`.
 pub(crate) fn expanded(line: &str) -> String {
     line.replace("NET", "cluster VIEWS -k 4 --method cdimc-net --config short.toml")
         .replace("VIEWS", "--view rna.csv --view protein.csv --view image.csv --id id")
+        .replace(
+            "PARTS",
+            "--view rna=rna-*.csv --view protein=protein-*.csv --view image=image-*.csv --id id",
+        )
         .replace("MODEL", "--model out/model.safetensors")
 }
 

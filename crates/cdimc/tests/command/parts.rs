@@ -6,9 +6,6 @@ use rand::Rng;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-const PARTS: &str =
-    "--view rna=rna-*.csv --view protein=protein-*.csv --view image=image-*.csv --id id";
-
 /// Returns a desk with tables cut into three parts by sample; the last part has no image.
 fn cut() -> Desk {
     let desk = Desk::new();
@@ -31,17 +28,15 @@ fn cut() -> Desk {
 fn samples_in_parts_get_the_clusters_of_one_model() {
     let desk = cut();
     // A column is left out of a view that a part lacks.
-    let parts = format!("{PARTS} --drop image1");
-    desk.succeeds(&format!("cluster {parts} -k 4 --config few.toml -q -o out"));
+    desk.succeeds("cluster PARTS --drop image1 -k 4 --config few.toml -q -o out");
     let labels: BTreeMap<String, String> = desk.labels("out/labels.csv").into_iter().collect();
     assert_eq!(labels.len(), 120);
     desk.text("out/run.json").has("\"n-samples\": 120");
     desk.text("out/report.html").has("shows 100 of the 120 samples");
-    let predict = "predict MODEL";
-    desk.succeeds(&format!("{predict} {parts} -o parts.csv"));
+    desk.succeeds("predict MODEL PARTS --drop image1 -o parts.csv");
     assert_eq!(desk.text("parts.csv"), desk.text("out/labels.csv"));
     // The whole table has images of samples in the last part; the parts do not.
-    desk.succeeds(&format!("{predict} VIEWS --drop image1 -o whole.csv"));
+    desk.succeeds("predict MODEL VIEWS --drop image1 -o whole.csv");
     let whole: BTreeMap<String, String> = desk.labels("whole.csv").into_iter().collect();
     let n_alike = whole.iter().filter(|(id, label)| labels[*id] == **label).count();
     assert!(n_alike > 110, "{n_alike} of {}", whole.len());
@@ -52,8 +47,7 @@ fn the_report_counts_the_samples_of_clinical_tests_over_parts() {
     let desk = cut();
     desk.add_gaps("rna-2.csv", "blank1");
     desk.put_rows("clinic.csv", "id,age", |i| 40 + i % 31);
-    let options = "--config few.toml --clinical clinic.csv -q -o out";
-    desk.succeeds(&format!("cluster {PARTS} -k 4 {options}"));
+    desk.succeeds("cluster PARTS -k 4 --config few.toml --clinical clinic.csv -q -o out");
     let said = "The clinical table contains 100 of the 100 samples searched, of 120 clustered.";
     desk.text("out/report.html").has(said);
     assert!(desk.labels("out/labels.csv").contains(&("blank1".into(), String::new())));
@@ -86,7 +80,7 @@ fn samples_in_parts_whose_views_share_nothing_are_one_cluster() {
 #[test]
 fn a_view_without_samples_in_a_part_may_have_a_file_without_rows() {
     let desk = cut();
-    let cluster = format!("cluster {PARTS} -k 4 --config few.toml -q -o");
+    let cluster = "cluster PARTS -k 4 --config few.toml -q -o";
     desk.succeeds(&format!("{cluster} absent"));
     let header = |view: &str| desk.header(&format!("{view}-0.csv"));
     desk.put("image-2.csv", &header("image"));
@@ -99,7 +93,7 @@ fn a_view_without_samples_in_a_part_may_have_a_file_without_rows() {
         .has("WARN rna-3.csv: no view has rows in this part");
     assert_eq!(desk.text("none/labels.csv"), desk.text("absent/labels.csv"));
     let predict = "predict --model none/model.safetensors -q";
-    desk.succeeds(&format!("{predict} {PARTS} -o again.csv"));
+    desk.succeeds(&format!("{predict} PARTS -o again.csv"));
     assert_eq!(desk.text("again.csv"), desk.text("absent/labels.csv"));
     desk.fails(&format!("{predict} --id id --view rna=rna-3*.csv -o none.csv"))
         .has("rna-3.csv: no part has rows");
@@ -110,13 +104,12 @@ fn samples_of_a_part_without_any_value_get_no_cluster() {
     let desk = cut();
     desk.put("rna-.csv", &desk.header("rna-0.csv"));
     ["blank1", "blank2"].iter().for_each(|id| desk.add_gaps("rna-.csv", id));
-    desk.succeeds(&format!("cluster {PARTS} -k 4 --config few.toml -q -o out"));
+    desk.succeeds("cluster PARTS -k 4 --config few.toml -q -o out");
     let labels = desk.labels("out/labels.csv");
     let empty = ["blank1", "blank2"].map(|id| (id.to_owned(), String::new()));
     assert_eq!((labels.len(), &labels[..2]), (122, &empty[..]));
     assert_eq!(desk.record("out")["unobserved"], serde_json::json!(["blank1", "blank2"]));
-    let predict = "predict MODEL";
-    desk.notes(&format!("{predict} {PARTS} -o parts.csv"))
+    desk.notes("predict MODEL PARTS -o parts.csv")
         .has("2 samples get no cluster, because they have no value in any view")
         .has("parts.csv: 120 samples in 4 of the 4 clusters");
     assert_eq!(desk.text("parts.csv"), desk.text("out/labels.csv"));
@@ -125,7 +118,7 @@ fn samples_of_a_part_without_any_value_get_no_cluster() {
 #[test]
 fn options_may_name_a_view_or_samples_that_a_part_lacks() {
     let desk = cut();
-    let cluster = format!("cluster {PARTS} -k 4 --config few.toml -q -o");
+    let cluster = "cluster PARTS -k 4 --config few.toml -q -o";
     desk.succeeds(&format!("{cluster} plain"));
     for file in ["image-0.csv", "image-1.csv"] {
         desk.put(file, &desk.text(file).replacen("id,", "scan,", 1));
@@ -152,7 +145,7 @@ fn a_warning_about_parts_is_in_the_record() {
             }
         });
     }
-    desk.succeeds(&format!("cluster {PARTS} -k 4 --config few.toml -q -o out"));
+    desk.succeeds("cluster PARTS -k 4 --config few.toml -q -o out");
     desk.record("out")["data-warnings"]
         .to_string()
         .has("columns have no value and are left out: `rna3`")
@@ -168,7 +161,7 @@ fn a_warning_about_many_files_is_shown_once_and_hides_no_other() {
             cells.insert(0, if row == 0 { "Unnamed: 0".into() } else { row.to_string() });
         });
     }
-    let notes = desk.notes(&format!("cluster {PARTS} -k 4 --config few.toml -o out"));
+    let notes = desk.notes("cluster PARTS -k 4 --config few.toml -o out");
     assert_eq!(notes.matches("has no name and is left out").count(), 1, "{notes}");
     for part in 0..3 {
         let file = format!("rna-{part}.csv");
@@ -178,7 +171,7 @@ fn a_warning_about_many_files_is_shown_once_and_hides_no_other() {
         let values = if row > 0 { &mut cells[1..] } else { &mut [] };
         values.iter_mut().for_each(|value| value.push_str("e4"));
     });
-    desk.notes(&format!("predict MODEL {PARTS} -o new.csv"))
+    desk.notes("predict MODEL PARTS -o new.csv")
         .has("rna-0.csv: columns unknown to the model are left out (1): `batch` (and 2 more warnings of this kind)")
         .has("view protein: are the units the same?");
 }
@@ -202,9 +195,9 @@ fn a_signal_while_parts_are_read_ends_the_run_with_its_code() {
 #[test]
 fn a_new_sample_in_two_parts_gets_no_two_clusters() {
     let desk = cut();
-    desk.succeeds(&format!("cluster {PARTS} -k 4 --config few.toml -q -o made"));
+    desk.succeeds("cluster PARTS -k 4 --config few.toml -q -o made");
     desk.put("rna-3.csv", &desk.text("rna-0.csv"));
-    desk.fails(&format!("predict --model made/model.safetensors {PARTS} -q -o parts.csv"))
+    desk.fails("predict --model made/model.safetensors PARTS -q -o parts.csv")
         .has("is in rna-0.csv and again in rna-3.csv: a sample must be in");
     assert!(!desk.path("parts.csv").exists());
 }
@@ -225,6 +218,6 @@ fn bad_parts_are_refused() {
     ] {
         desk.fails(&format!("cluster {views} --id id -k 4 -q -o out")).has(reason);
     }
-    desk.fails(&format!("inspect {PARTS}")).has("only cluster and predict read samples in parts");
+    desk.fails("inspect PARTS").has("only cluster and predict read samples in parts");
     assert!(!desk.path("out").exists());
 }
