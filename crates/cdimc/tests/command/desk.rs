@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 /// A folder with two views of the same people and a short training.
 pub(crate) struct Desk {
-    pub(crate) folder: TempDir,
+    folder: TempDir,
 }
 
 impl Desk {

@@ -6,8 +6,7 @@ use crate::desk::{Desk, Shown};
 fn reasons_add_up_and_agree_with_the_labels() {
     let desk = Desk::new();
     desk.succeeds("cluster VIEWS -k 4 -q -o out");
-    let explain = "explain MODEL VIEWS";
-    desk.succeeds(&format!("{explain} -q -o why"));
+    desk.succeeds("explain MODEL VIEWS -q -o why");
     let (reasons, labels) = (desk.rows("why/explanations.csv"), desk.labels("out/labels.csv"));
     for (id, cluster) in &labels {
         let is_part = |row: &&Vec<String>| {
@@ -23,7 +22,7 @@ fn reasons_add_up_and_agree_with_the_labels() {
     }
     assert_eq!(labels.len(), 120);
     // The sample s3 is in every file; s0 lacks the first.
-    let shown = desk.succeeds(&format!("{explain} --sample s3 --sample s0"));
+    let shown = desk.succeeds("explain MODEL VIEWS --sample s3 --sample s0");
     shown
         .has("s3: cluster ")
         .has("No view is missing.")
@@ -32,7 +31,7 @@ fn reasons_add_up_and_agree_with_the_labels() {
     // A complete sample has no promise: its set is its cluster.
     assert!(shown.matches("Such sets are right for about 90 % of the").count() == 1, "{shown}");
     // Lines of parts, of columns, and of all other columns: name and number.
-    let shown = desk.succeeds(&format!("{explain} --sample s3"));
+    let shown = desk.succeeds("explain MODEL VIEWS --sample s3");
     let numbers: Vec<&str> = shown.lines().filter_map(|line| line.strip_prefix("  ")).collect();
     let last = |line: &&str| line.split_whitespace().last()?.parse::<f64>().ok();
     let first = |line: &&str| line.split_whitespace().next()?.parse::<f64>().ok();
@@ -49,7 +48,7 @@ fn reasons_add_up_and_agree_with_the_labels() {
     let one = "explain MODEL --view rna=one-rna.csv --view protein=one-protein.csv";
     let alone = desk.succeeds(&format!("{one} --view image=one-image.csv --id id --sample s3"));
     assert_eq!(alone, shown);
-    desk.succeeds(&format!("{explain} --sample s0 -q -o page"));
+    desk.succeeds("explain MODEL VIEWS --sample s0 -q -o page");
     desk.text("page/1-s0.html").has("What to measure next").has("<svg");
 }
 
