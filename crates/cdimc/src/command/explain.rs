@@ -61,7 +61,7 @@ impl Explain {
         for (i, reasons) in named.iter().enumerate() {
             output.write(&page_file(i, &reasons.id), sample_html(reasons, &command).as_bytes())?;
         }
-        let folder = output.shown().to_owned();
+        let folder = output.shown.clone();
         output.finish(&serde_json::json!({
             "command": command, "model": self.model, "method": model.model.method(),
             "input": self.input, "seed": self.seed, "samples": self.samples,

@@ -101,7 +101,7 @@ impl Run {
                 output.write(&format!("figure-{name}.svg"), svg.as_bytes())?;
             }
         }
-        let report = Path::new(output.shown()).join("report.html");
+        let report = Path::new(&output.shown).join("report.html");
         let verdict = Verdict::of(outcome, &markers, &joined.warnings);
         verdict.doubts.iter().for_each(|doubt| tracing::warn!("{doubt}"));
         terminal.message(&summary(outcome, self.record.n_samples));

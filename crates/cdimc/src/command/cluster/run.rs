@@ -158,7 +158,7 @@ impl Run {
             Err(ClusterError::Interrupted { .. }) => {
                 save(&self.output, &mut self.record)?;
                 terminal.message(&self.record.left());
-                let (folder, signal) = (Some(self.output.shown().to_owned()), terminal.signal());
+                let (folder, signal) = (Some(self.output.shown.clone()), terminal.signal());
                 let waits = !self.output.place()?;
                 Err(Interrupted { folder, waits, signal }.into())
             }

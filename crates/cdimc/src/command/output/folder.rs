@@ -27,7 +27,7 @@ const PARTS: [&str; 5] = [NEW, WHOLE, NEXT, LAST, EARLIER];
 /// result is at the target.
 pub(crate) struct OutputFolder {
     /// Path as the user typed it.
-    shown: String,
+    pub(crate) shown: String,
     target: PathBuf,
     workplace: Workplace,
     /// Whether an earlier run may be replaced.
@@ -60,11 +60,6 @@ impl OutputFolder {
         std::fs::create_dir(output.part(NEW))
             .with_context(|| format!("{}: cannot write here", output.shown))?;
         Ok(output)
-    }
-
-    /// Returns the path of the folder as the user typed it.
-    pub(crate) fn shown(&self) -> &str {
-        &self.shown
     }
 
     /// Returns the folder of the unfinished run: the target, or the workplace if a result is at the target.
