@@ -10,8 +10,7 @@ pub(crate) use folder::OutputFolder;
 
 use crate::numbers::six_digits;
 use crate::sample_table::SampleTable;
-use anyhow::bail;
-use std::borrow::Cow;
+use anyhow::{Context, bail};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -24,10 +23,8 @@ pub(crate) const RUN_FILE: &str = "run.json";
 /// folder.
 pub(crate) fn view_file(view: &str) -> anyhow::Result<String> {
     let name = format!("{view}.csv");
-    match check_name(&name) {
-        Ok(()) => Ok(name),
-        Err(error) => Err(error.context(format!("view `{view}` cannot name a file"))),
-    }
+    check_name(&name).with_context(|| format!("view `{view}` cannot name a file"))?;
+    Ok(name)
 }
 
 /// Checks that `name` names a file in a folder and nothing else.
@@ -55,11 +52,10 @@ pub(crate) fn escape_formulas(escape: bool) -> bool {
 }
 
 /// Returns a cell that spreadsheets do not read as a formula, if escaping is on; numbers are unchanged.
-fn cell(text: &str) -> Cow<'_, str> {
+fn cell(text: String) -> String {
     let is_formula =
         text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err();
-    let is_escaped = is_formula && ESCAPE.load(Ordering::Relaxed);
-    if is_escaped { format!("'{text}").into() } else { text.into() }
+    if is_formula && ESCAPE.load(Ordering::Relaxed) { format!("'{text}") } else { text }
 }
 
 /// Returns `name`, with as many `_` appended as it needs to differ from all `others`.
@@ -77,9 +73,9 @@ pub(crate) fn csv_bytes(
     rows: impl IntoIterator<Item = impl IntoIterator<Item = String>>,
 ) -> anyhow::Result<Vec<u8>> {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record(header.iter().map(|name| cell(name.as_ref()).into_owned()))?;
+    writer.write_record(header.iter().map(|name| cell(name.as_ref().to_owned())))?;
     for row in rows {
-        writer.write_record(row.into_iter().map(|text| cell(&text).into_owned()))?;
+        writer.write_record(row.into_iter().map(cell))?;
     }
     Ok(writer.into_inner()?)
 }
