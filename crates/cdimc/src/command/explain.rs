@@ -43,10 +43,8 @@ impl Explain {
             "name samples with --sample ID, or a folder for all of them with -o DIR"
         );
         let inputs = [self.input.files(), vec![self.model.clone()]].concat();
-        let output = match &self.output {
-            Some(folder) => Some(OutputFolder::begin(folder, self.force, &inputs)?),
-            None => None,
-        };
+        let begin = |folder: &PathBuf| OutputFolder::begin(folder, self.force, &inputs);
+        let output = self.output.as_ref().map(begin).transpose()?;
         let model = NamedModel::load(&self.model)?;
         let (joined, which) = self.input.read_for(&model)?;
         let found = model.reasons(&joined, &which, &self.samples, Seed::new(self.seed))?;

@@ -98,9 +98,7 @@ impl Terminal {
         if terminal && !quiet {
             bar.set_draw_target(ProgressDrawTarget::stderr());
             bar.set_length(BAR_STEPS as u64);
-            let style = "{prefix:>13} {wide_bar} {msg}";
-            let style = ProgressStyle::with_template(style);
-            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+            bar.set_style(ProgressStyle::with_template("{prefix:>13} {wide_bar} {msg}")?);
         }
         let (last_step, last_line) = (Instant::now(), Instant::now());
         let progress = Mutex::new(Progress {
