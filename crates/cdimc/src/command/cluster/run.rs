@@ -1,7 +1,7 @@
 //! A run from its files to its folder, at once or resumed.
 
 use super::in_parts::InParts;
-use super::run_record::{RunRecord, Status, file_records};
+use super::run_record::{RunRecord, Status};
 use super::terminal_host::{CHECKPOINT_FILE, Terminal, TerminalHost, save};
 use crate::Configured;
 use crate::analysis::{Analysis, Number};
@@ -48,7 +48,7 @@ impl Run {
         record.data_warnings = joined.remarks().cloned().chain(unused).collect();
         record.unobserved.clone_from(&joined.unobserved);
         record.n_samples = run.parts.as_ref().map_or(joined.data.n_samples(), InParts::n_samples);
-        record.files = file_records(&record.input, record.clinical.as_ref())?;
+        record.files = record.read_files()?;
         terminal.lap("read");
         Ok(run)
     }
@@ -78,7 +78,7 @@ impl Run {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
             bytes => Some(bytes.with_context(|| format!("{}: cannot read", path.display()))?),
         };
-        let (then, now) = (&record.files, file_records(&record.input, record.clinical.as_ref())?);
+        let (then, now) = (&record.files, record.read_files()?);
         let gone_or_changed = then.iter().find(|file| !now.contains(file));
         let changed = gone_or_changed.or_else(|| now.iter().find(|file| !then.contains(file)));
         if let Some(changed) = changed {

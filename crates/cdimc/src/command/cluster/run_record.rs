@@ -153,6 +153,22 @@ impl RunRecord {
             .with_context(|| format!("{shown}: not a record of a cluster run"))
     }
 
+    /// Returns the input files as they are now.
+    pub(crate) fn read_files(&self) -> anyhow::Result<Vec<FileRecord>> {
+        let record = |path: PathBuf| {
+            let shown = path.display();
+            let checksum = || -> io::Result<Option<String>> {
+                // A pipe that is opened a second time would wait for bytes that are gone.
+                let is_file = std::fs::metadata(&path)?.is_file();
+                is_file.then(|| sha256(File::open(&path)?)).transpose()
+            };
+            let sha256 = checksum().with_context(|| format!("{shown}: cannot read"))?;
+            Ok(FileRecord { path: shown.to_string(), sha256 })
+        };
+        let clinical = self.clinical.as_ref().map(|clinical| clinical.file.clone());
+        self.input.files().into_iter().chain(clinical).map(record).collect()
+    }
+
     /// Returns the progress of the run in one line, and the point at which `--resume` begins.
     pub(crate) fn left(&self) -> String {
         let (done, method) = (self.resume.trials.len(), &self.method);
@@ -168,28 +184,6 @@ impl RunRecord {
             _ => format!("there is no checkpoint of {method}: its fit starts again"),
         }
     }
-}
-
-/// The checksum of every input file.
-pub(crate) fn file_records(
-    input: &Input,
-    clinical: Option<&ClinicalInput>,
-) -> anyhow::Result<Vec<FileRecord>> {
-    let record = |path: PathBuf| {
-        let shown = path.display();
-        let checksum = || -> io::Result<Option<String>> {
-            // A pipe that is opened a second time would wait for bytes that are gone.
-            if std::fs::metadata(&path)?.is_file() {
-                sha256(File::open(&path)?).map(Some)
-            } else {
-                Ok(None)
-            }
-        };
-        let sha256 = checksum().with_context(|| format!("{shown}: cannot read"))?;
-        Ok(FileRecord { path: shown.to_string(), sha256 })
-    };
-    let clinical = clinical.map(|clinical| clinical.file.clone());
-    input.files().into_iter().chain(clinical).map(record).collect()
 }
 
 #[cfg(test)]
