@@ -34,7 +34,6 @@ pub(crate) struct RunRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) k_range: Option<NumberRange>,
     /// Number of subsamples for the stability of the clusters, if it was given.
-    #[serde(default)]
     pub(crate) n_subsamples: Option<usize>,
     /// Whether each picture of the report is also a separate file.
     #[serde(default)]
@@ -50,7 +49,6 @@ pub(crate) struct RunRecord {
     pub(crate) n_samples: usize,
     pub(crate) unobserved: Vec<String>,
     /// Stability of the clusters in subsamples; null if it was not computed.
-    #[serde(default)]
     pub(crate) stability: Option<Stability>,
     /// Warnings about the files: ids, codes for "not measured", rows that are not samples.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -120,7 +118,6 @@ pub(crate) enum Status {
 
 /// Seconds by stage, in order of first appearance; a resumed run adds to them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
 pub(crate) struct Seconds(Vec<(String, f64)>);
 
 impl Seconds {
