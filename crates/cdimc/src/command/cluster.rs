@@ -194,7 +194,7 @@ impl Cluster {
             threads,
             ..RunRecord::default()
         };
-        Run::begin(record, configured, output, terminal)
+        Run::open(record, configured, output, terminal)?.begin(terminal)
     }
 
     /// The settings of --config with --device in them.

@@ -34,23 +34,17 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// Reads the files of a new run; `record` has its options.
-    pub(super) fn begin(
-        record: RunRecord,
-        configured: Configured,
-        output: OutputFolder,
-        terminal: &Terminal,
-    ) -> anyhow::Result<Self> {
-        let mut run = Self::open(record, configured, output, terminal)?;
-        let (record, joined) = (&mut run.record, &run.joined);
+    /// Records what is in the files of a new run.
+    pub(super) fn begin(mut self, terminal: &Terminal) -> anyhow::Result<Self> {
+        let (record, joined) = (&mut self.record, &self.joined);
         let unused = record.input.unused();
         unused.iter().for_each(|line| tracing::warn!("{line}"));
         record.data_warnings = joined.remarks().cloned().chain(unused).collect();
         record.unobserved.clone_from(&joined.unobserved);
-        record.n_samples = run.parts.as_ref().map_or(joined.data.n_samples(), InParts::n_samples);
+        record.n_samples = self.parts.as_ref().map_or(joined.data.n_samples(), InParts::n_samples);
         record.files = record.read_files()?;
         terminal.lap("read");
-        Ok(run)
+        Ok(self)
     }
 
     /// Returns the interrupted run of `folder`.
@@ -94,8 +88,8 @@ impl Run {
         Ok(run)
     }
 
-    /// Reads the samples, or the subsample for the search and all parts, and the clinical table.
-    fn open(
+    /// Reads the samples, or the subsample for the search and all parts, and the clinical table; `record` has the options.
+    pub(super) fn open(
         record: RunRecord,
         configured: Configured,
         output: OutputFolder,
