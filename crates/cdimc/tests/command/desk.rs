@@ -3,7 +3,7 @@
 use cdimc::data::SyntheticViews;
 use cdimc::prelude::*;
 use std::collections::BTreeSet;
-use std::fmt::{Display, Write};
+use std::fmt::Display;
 use std::io::{BufRead, BufReader, Lines};
 use std::path::PathBuf;
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
@@ -20,19 +20,9 @@ impl Desk {
         let dataset = SyntheticViews { n_samples: 120, ..SyntheticViews::default() };
         let dataset = dataset.generate(Seed::new(5)).unwrap();
         for (view, name) in ["rna", "protein", "image"].into_iter().enumerate() {
-            let values = &dataset.views()[view];
-            let mut text = String::from("id");
-            (0..values.ncols()).for_each(|j| write!(text, ",{name}{j}").unwrap());
-            text.push('\n');
             // Rows in another order in every file, and every fifth sample absent from each.
-            for step in 0..120 {
-                let i = (step * 7 + view * 31) % 120;
-                if i % 5 != view {
-                    let row: Vec<String> = values.row(i).iter().map(ToString::to_string).collect();
-                    writeln!(text, "s{i},{}", row.join(",")).unwrap();
-                }
-            }
-            desk.put(&format!("{name}.csv"), &text);
+            let rows = (0..120).map(|step| (step * 7 + view * 31) % 120).filter(|i| i % 5 != view);
+            desk.put_view(&format!("{name}.csv"), name, &dataset.views()[view], rows);
         }
         let short = "[pretrain]\nepochs = 30\n[finetune]\nrounds = 6\n[advanced]\nwide = 48\n";
         desk.put("short.toml", short);
@@ -45,6 +35,20 @@ impl Desk {
 
     pub(crate) fn put(&self, name: &str, text: &str) {
         std::fs::write(self.path(name), text).unwrap();
+    }
+
+    /// Writes these rows of a view as a table of samples `s0`, `s1`, .. and columns `column0`, `column1`, ..
+    pub(crate) fn put_view(
+        &self,
+        name: &str,
+        column: &str,
+        values: &ndarray::Array2<f64>,
+        rows: impl IntoIterator<Item = usize>,
+    ) {
+        let header: String = (0..values.ncols()).map(|j| format!(",{column}{j}")).collect();
+        let row = |i: usize| values.row(i).iter().map(|x| format!(",{x}")).collect::<String>();
+        let rows: String = rows.into_iter().map(|i| format!("s{i}{}\n", row(i))).collect();
+        self.put(name, &format!("id{header}\n{rows}"));
     }
 
     #[cfg(feature = "columnar")]

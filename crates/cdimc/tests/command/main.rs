@@ -20,8 +20,6 @@ use cdimc::mixture::TMixture;
 #[cfg(feature = "columnar")]
 use cdimc::prelude::*;
 use desk::{Desk, Shown};
-#[cfg(feature = "columnar")]
-use std::fmt::Write;
 use std::process::Stdio;
 
 /// Writes three CSV files, a Parquet and an NPY file, with different row orders and 30 % of the samples missing. Returns
@@ -44,14 +42,14 @@ fn five_files(desk: &Desk) -> (MultiView, Vec<String>) {
         rows.shuffle(&mut Seed::new(6).nth(v as u64).rng());
         let new: Vec<usize> = rows.iter().copied().filter(|i| !first_seen.contains(i)).collect();
         first_seen.extend(new);
-        let (values, width) = (values.select(ndarray::Axis(0), &rows), values.ncols());
+        let (selected, width) = (values.select(ndarray::Axis(0), &rows), values.ncols());
         let ids: Vec<String> = rows.iter().map(|i| format!("s{i}")).collect();
         match v {
             3 => {
                 let mut columns: Vec<(String, ArrayRef)> =
                     vec![("id".into(), Arc::new(StringArray::from(ids)))];
                 columns.extend((0..width).map(|j| {
-                    let column = Float64Array::from(values.column(j).to_vec());
+                    let column = Float64Array::from(selected.column(j).to_vec());
                     (format!("f{j}"), Arc::new(column) as ArrayRef)
                 }));
                 desk.put_parquet("view3.parquet", &RecordBatch::try_from_iter(columns).unwrap());
@@ -62,19 +60,11 @@ fn five_files(desk: &Desk) -> (MultiView, Vec<String>) {
                 let shape = [rows.len() as u64, width as u64];
                 let options = npyz::WriteOptions::new().default_dtype().shape(&shape);
                 let mut writer = options.writer(file).begin_nd().unwrap();
-                writer.extend(values.iter().copied()).unwrap();
+                writer.extend(selected.iter().copied()).unwrap();
                 writer.finish().unwrap();
                 desk.put("view4.ids.txt", &ids.join("\n"));
             }
-            _ => {
-                let header: String = (0..width).map(|j| format!(",f{j}")).collect();
-                let mut text = format!("id{header}\n");
-                for (id, row) in ids.iter().zip(values.rows()) {
-                    let cells: String = row.iter().map(|x| format!(",{x}")).collect();
-                    writeln!(text, "{id}{cells}").unwrap();
-                }
-                desk.put(&format!("view{v}.csv"), &text);
-            }
+            _ => desk.put_view(&format!("view{v}.csv"), "f", values, rows),
         }
     }
     let data = dataset.observe(mask).unwrap().select_rows(&first_seen).unwrap();
