@@ -129,7 +129,8 @@ impl Desk {
         self.outputs(line)[1].clone()
     }
 
-    fn outputs(&self, line: &str) -> [String; 2] {
+    /// Returns what a command that succeeds prints to the standard output and error.
+    pub(crate) fn outputs(&self, line: &str) -> [String; 2] {
         let Output { status, stdout, stderr } = self.run(line);
         let texts = [stdout, stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
         assert!(status.success(), "cdimc {line}\n{}", texts[1]);
