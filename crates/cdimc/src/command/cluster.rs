@@ -107,12 +107,7 @@ pub(crate) struct Cluster {
     #[arg(long, value_name = "N", help_heading = "Running")]
     threads: Option<usize>,
     /// Device of a network
-    #[arg(
-        long,
-        value_parser = ["cpu", "cuda"],
-        hide_short_help = true,
-        help_heading = "Running"
-    )]
+    #[arg(long, value_parser = ["cpu", "cuda"], hide_short_help = true, help_heading = "Running")]
     device: Option<String>,
     /// Seconds between checkpoints
     #[arg(
@@ -139,8 +134,8 @@ pub(crate) struct Cluster {
 impl Cluster {
     pub(crate) fn run(self, quiet: bool) -> anyhow::Result<()> {
         let threads = set_threads(self.threads)?;
-        let files = self.input.iter().flat_map(Input::files).chain(self.clinical.clone());
-        let terminal = Terminal::new(quiet, files.into_iter().any(|file| !file.is_file()))?;
+        let mut files = self.input.iter().flat_map(Input::files).chain(self.clinical.clone());
+        let terminal = Terminal::new(quiet, files.any(|file| !file.is_file()))?;
         let run = match &self.resume {
             Some(folder) => Run::resume(folder, threads, &terminal)?,
             None => self.clone().begin(threads, &terminal)?,
