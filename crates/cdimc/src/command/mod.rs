@@ -34,6 +34,7 @@ struct Started {
 /// Runs the command line `arguments` and returns the exit code; a process may call it once. `program` with further
 /// arguments must lead back here: damaged files are decoded in separate processes.
 pub fn main(program: Vec<OsString>, arguments: Vec<OsString>) -> u8 {
+    #[cfg(unix)]
     ignore_sigxfsz();
     let words = std::iter::once("cdimc".into()).chain(arguments.iter().cloned());
     let cli = terminal::arguments::<Cli>(words);
@@ -61,9 +62,6 @@ fn ignore_sigxfsz() {
     // If this fails, the signal keeps its default.
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, flag);
 }
-
-#[cfg(not(unix))]
-fn ignore_sigxfsz() {}
 
 /// Clusters samples measured in several tables, even if samples are missing from some tables.
 #[derive(Debug, Parser)]
