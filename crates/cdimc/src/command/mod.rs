@@ -22,10 +22,10 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::sync::OnceLock;
 
-/// How the command was started.
 static STARTED: OnceLock<Started> = OnceLock::new();
 
-#[derive(Debug, Default)]
+/// How the command was started.
+#[derive(Debug)]
 struct Started {
     program: Vec<OsString>,
     arguments: Vec<OsString>,
@@ -103,7 +103,6 @@ enum Command {
     Decode,
 }
 
-/// The run was interrupted.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "interrupted{}{}",
@@ -130,7 +129,6 @@ fn long_about() -> String {
 }
 
 impl Cli {
-    /// Runs the command.
     fn run(self) -> anyhow::Result<()> {
         let level = match (self.quiet, self.verbose) {
             (true, _) => tracing::Level::ERROR,

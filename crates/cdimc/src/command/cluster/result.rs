@@ -19,7 +19,6 @@ use std::iter;
 use std::path::Path;
 
 impl Run {
-    /// Writes all files of the result.
     pub(super) fn write(mut self, outcome: &Outcome, terminal: &Terminal) -> anyhow::Result<()> {
         let (joined, output, clustering) = (&self.joined, &self.output, &outcome.clustering);
         self.record.status = Status::Finished;

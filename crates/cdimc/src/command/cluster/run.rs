@@ -26,7 +26,6 @@ pub(super) struct Run {
     pub(super) joined: Joined,
     /// All samples, if they are in parts.
     pub(super) parts: Option<InParts>,
-    /// The clinical table.
     pub(super) clinical: Option<Clinical>,
     configured: Configured,
     pub(super) output: OutputFolder,
@@ -88,7 +87,7 @@ impl Run {
         Ok(run)
     }
 
-    /// Reads the samples, or the subsample for the search and all parts, and the clinical table; `record` has the options.
+    /// Reads the samples (or the subsample for the search, and all parts) and the clinical table that `record` names.
     pub(super) fn open(
         record: RunRecord,
         configured: Configured,

@@ -84,7 +84,7 @@ pub(crate) struct ResumeState {
 }
 
 impl ResumeState {
-    /// Stores bytes of an analysis under their name.
+    /// Stores bytes of an analysis under their name, which [`get`](Self::get) returns.
     pub(crate) fn put(&mut self, name: &str, bytes: Vec<u8>) {
         match name {
             CHECKPOINT => self.checkpoint = Some(bytes),
@@ -96,7 +96,6 @@ impl ResumeState {
         }
     }
 
-    /// Returns the bytes stored under a name.
     pub(crate) fn get(&self, name: &str) -> Option<Vec<u8>> {
         match name {
             CHECKPOINT => self.checkpoint.clone(),

@@ -124,7 +124,6 @@ impl Terminal {
         self.stops.store(false, Ordering::Relaxed);
     }
 
-    /// Returns the number of the signal that requested a stop; 0 for none.
     pub(super) fn signal(&self) -> usize {
         self.signal.load(Ordering::Relaxed)
     }
