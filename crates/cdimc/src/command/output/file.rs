@@ -13,14 +13,9 @@ const NEW: &str = "new";
 pub(crate) struct OutputFile {
     /// Path as the user typed it.
     shown: String,
-    to: Writing,
-}
-
-enum Writing {
-    /// A pipe or a device is written directly.
-    Through(PathBuf),
-    /// A file is written in a workplace next to its target, then renamed to it.
-    Beside { workplace: Workplace, target: PathBuf },
+    target: PathBuf,
+    /// Where the file is before it is renamed to its target; `None` for a pipe or a device, which is written directly.
+    workplace: Option<Workplace>,
 }
 
 impl OutputFile {
@@ -32,7 +27,7 @@ impl OutputFile {
         }
         let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         if target.exists() && !target.is_file() {
-            return Ok(Self { shown, to: Writing::Through(target) });
+            return Ok(Self { shown, target, workplace: None });
         }
         if inputs.iter().any(|input| input.canonicalize().is_ok_and(|input| input == target)) {
             bail!("{shown}: is an input of this command; choose another file");
@@ -45,8 +40,8 @@ impl OutputFile {
             bail!("{shown}: another run is writing it");
         };
         // From here on the value owns the workplace.
-        let output = Self { shown, to: Writing::Beside { workplace, target: target.clone() } };
-        if target.exists() && !overwrite {
+        let output = Self { shown, target, workplace: Some(workplace) };
+        if output.target.exists() && !overwrite {
             bail!("{}: exists; choose another file or give --force", output.shown);
         }
         Ok(output)
@@ -70,24 +65,20 @@ impl OutputFile {
             }
             Ok(file)
         };
-        match &self.to {
-            Writing::Through(path) => {
-                write(std::fs::OpenOptions::new().write(true).open(path)).map(drop)
-            }
-            Writing::Beside { workplace, target } => {
-                // Replaces what an earlier, killed run left.
-                let new = workplace.path.join(NEW);
-                let file = write(workplace.begin(NEW).and_then(|()| File::create(&new)))?;
-                // A full disk may become visible only here.
-                file.sync_all().and_then(|()| std::fs::rename(new, target)).with_context(cannot)
-            }
-        }
+        let Some(workplace) = &self.workplace else {
+            return write(std::fs::OpenOptions::new().write(true).open(&self.target)).map(drop);
+        };
+        // Replaces what an earlier, killed run left.
+        let new = workplace.path.join(NEW);
+        let file = write(workplace.begin(NEW).and_then(|()| File::create(&new)))?;
+        // A full disk may become visible only here.
+        file.sync_all().and_then(|()| std::fs::rename(new, &self.target)).with_context(cannot)
     }
 }
 
 impl Drop for OutputFile {
     fn drop(&mut self) {
-        if let Writing::Beside { workplace, .. } = &self.to {
+        if let Some(workplace) = &self.workplace {
             // `drop` cannot report errors.
             let _ = workplace.remove(&[NEW]);
         }
