@@ -5,13 +5,13 @@ use serde_json::json;
 use std::fs;
 use tempfile::TempDir;
 
-/// Returns a place for results that contains the run `first`.
-fn with_a_run() -> (TempDir, PathBuf) {
+/// Returns a place for results that contains the run `first`, its path, and the path of its workplace.
+fn with_a_run() -> (TempDir, PathBuf, PathBuf) {
     let desk = tempfile::tempdir().unwrap();
-    let target = desk.path().join("out");
+    let (target, workplace) = (desk.path().join("out"), desk.path().join(".cdimc-out"));
     let output = OutputFolder::begin(&target, false, &[]).unwrap();
     output.finish(&json!({ "run": "first" })).unwrap();
-    (desk, target)
+    (desk, target, workplace)
 }
 
 /// Returns the name of the run in `folder`.
@@ -42,8 +42,7 @@ fn refused(target: &Path, overwrite: bool, inputs: &[PathBuf]) -> String {
 
 #[test]
 fn a_run_killed_between_its_renames_is_repaired_by_the_next() {
-    let (desk, target) = with_a_run();
-    let workplace = desk.path().join(".cdimc-out");
+    let (_desk, target, workplace) = with_a_run();
     // Killed while writing: the old result stays.
     let killed = begin(&target);
     killed.write("labels.csv", b"half").unwrap();
@@ -104,8 +103,7 @@ fn what_a_killed_run_kept_is_an_interrupted_run() {
 
 #[test]
 fn an_unfinished_run_waits_until_it_is_whole_where_a_result_has_its_place() {
-    let (desk, target) = with_a_run();
-    let workplace = desk.path().join(".cdimc-out");
+    let (_desk, target, workplace) = with_a_run();
     let keep = |output: &OutputFolder, run: &str| {
         let record = json!({ "run": run, "status": "interrupted" });
         output.keep(&record, Some(("checkpoint", run.as_bytes()))).unwrap();
@@ -149,7 +147,7 @@ fn an_unfinished_run_waits_until_it_is_whole_where_a_result_has_its_place() {
 
 #[test]
 fn what_the_user_changed_is_never_replaced() {
-    let (_desk, target) = with_a_run();
+    let (_desk, target, _) = with_a_run();
     let output = begin(&target);
     output.write("labels.csv", b"a,0").unwrap();
     output.finish(&json!({ "run": "second" })).unwrap();
@@ -167,8 +165,7 @@ fn what_the_user_changed_is_never_replaced() {
 
 #[test]
 fn a_workplace_that_holds_something_else_is_left_alone() {
-    let (desk, target) = with_a_run();
-    let workplace = desk.path().join(".cdimc-out");
+    let (_desk, target, workplace) = with_a_run();
     for (name, with_lock) in [("mine.txt", false), ("mine.txt", true), ("new", false)] {
         fs::create_dir(&workplace).unwrap();
         fs::write(workplace.join(name), "mine").unwrap();
@@ -184,8 +181,7 @@ fn a_workplace_that_holds_something_else_is_left_alone() {
 
 #[test]
 fn what_the_user_put_among_what_a_killed_run_left_stays() {
-    let (desk, target) = with_a_run();
-    let workplace = desk.path().join(".cdimc-out");
+    let (_desk, target, workplace) = with_a_run();
     let killed = begin(&target);
     killed.keep(&json!({ "status": "interrupted" }), Some(("checkpoint", b"x"))).unwrap();
     killed.write("labels.csv", b"half").unwrap();
@@ -226,7 +222,7 @@ fn names_that_are_paths_write_nothing() {
 
 #[test]
 fn what_the_user_put_into_a_run_is_never_replaced() {
-    let (desk, target) = with_a_run();
+    let (desk, target, workplace) = with_a_run();
     fs::create_dir(target.join("figs")).unwrap();
     assert!(refused(&target, true, &[]).contains("out: holds figs, which the earlier run"));
     fs::remove_dir(target.join("figs")).unwrap();
@@ -238,7 +234,7 @@ fn what_the_user_put_into_a_run_is_never_replaced() {
     assert_eq!(fs::read(target.join("notes.txt")).unwrap(), b"mine");
     assert_eq!(run_in(&target), "first");
     assert_eq!(run_in(&desk.path().join("out-2")), "second");
-    assert!(!desk.path().join(".cdimc-out").exists());
+    assert!(!workplace.exists());
 }
 
 #[test]
@@ -256,8 +252,7 @@ fn a_folder_of_others_is_never_replaced_whenever_it_was_made() {
 
 #[test]
 fn the_earlier_run_stays_until_one_of_the_two_has_its_place() {
-    let (desk, target) = with_a_run();
-    let workplace = desk.path().join(".cdimc-out");
+    let (_desk, target, workplace) = with_a_run();
     // Both renames of `finish` failed.
     let output = begin(&target);
     output.seal(NEW, &json!({ "run": "second" })).unwrap();
@@ -277,7 +272,7 @@ fn the_earlier_run_stays_until_one_of_the_two_has_its_place() {
 #[test]
 fn files_get_the_mode_of_the_umask() {
     use std::os::unix::fs::PermissionsExt;
-    let (desk, target) = with_a_run();
+    let (desk, target, _) = with_a_run();
     let usual = desk.path().join("usual");
     fs::write(&usual, "").unwrap();
     fs::create_dir(desk.path().join("folder")).unwrap();
