@@ -32,11 +32,8 @@ fn text_of(page: &str) -> String {
             text.replace_range(from..to, "\n");
         }
     }
-    let outside =
-        |part: &str| part.split_once('>').map_or(String::new(), |(_, text)| text.to_owned());
-    let parts: Vec<String> = text.split('<').map(outside).collect();
-    let parts = parts.iter().map(|part| part.trim()).filter(|part| !part.is_empty());
-    parts.collect::<Vec<_>>().join("\n")
+    let parts = text.split('<').filter_map(|part| Some(part.split_once('>')?.1.trim()));
+    parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
