@@ -186,20 +186,16 @@ fn a_bad_clinical_table_is_one_line_and_the_rest_is_made() {
 fn a_column_of_a_view_is_not_tested_and_one_like_the_clusters_is_named() {
     let desk = Desk::new();
     clinic(&desk);
-    let rna = desk.text("rna.csv");
-    let value: BTreeMap<&str, &str> = rna
-        .lines()
-        .map(|row| (row.split(',').next().unwrap(), row.split(',').nth(1).unwrap()))
-        .collect();
-    let mut text = format!("id,{},batch\n", value["id"]);
+    let value: BTreeMap<String, String> = desk.labels("rna.csv").into_iter().collect();
+    let mut text = String::from("id,rna0,batch\n");
     for (id, cluster) in desk.labels("before/labels.csv") {
-        let value = value.get(id.as_str()).unwrap_or(&"");
+        let value = value.get(&id).map_or("", String::as_str);
         writeln!(text, "{id},{value},plate {cluster}").unwrap();
     }
     desk.put("clinic.csv", &text);
     desk.succeeds("cluster VIEWS --clinical clinic.csv -k 4 -q -o out");
     let associations = desk.text("out/associations.csv");
-    let of_rna = associations.lines().find(|line| line.starts_with(value["id"])).unwrap();
+    let of_rna = associations.lines().find(|line| line.starts_with("rna0,")).unwrap();
     of_rna.has("it is a column of the view `rna`");
     let notes = desk.record("out")["clinical-notes"].to_string();
     notes.has("the clusters repeat the groups of `batch` (ARI 1.00)");

@@ -49,19 +49,13 @@ fn measurements_are_no_truth_unless_requested() {
 #[test]
 fn ids_of_a_truth_are_found_and_its_classes_if_their_column_is_named() {
     let desk = Desk::new();
-    let rows = |row: &dyn Fn(usize, usize) -> String| -> String {
-        (0..120).map(|i| row(i, i * 7 % 120 + 1)).collect()
+    let put = |name: &str, header: &str, row: &dyn Fn(usize, usize) -> String| {
+        let rows: String = (0..120).map(|i| row(i, i * 7 % 120 + 1) + "\n").collect();
+        desk.put(name, &format!("{header}\n{rows}"));
     };
-    desk.put(
-        "found.csv",
-        &format!("id,cluster,other\n{}", rows(&|i, id| format!("{id},{},x\n", i % 4))),
-    );
-    desk.put(
-        "kind.csv",
-        &format!("Nr,Proband,kind\n{}", rows(&|i, id| format!("{},{id},k{}\n", i + 1, i % 4))),
-    );
-    let two = rows(&|i, id| format!("{id},k{},b{}\n", i % 4, i % 3));
-    desk.put("two.csv", &format!("Proband,kind,batch\n{two}"));
+    put("found.csv", "id,cluster,other", &|i, id| format!("{id},{},x", i % 4));
+    put("kind.csv", "Nr,Proband,kind", &|i, id| format!("{},{id},k{}", i + 1, i % 4));
+    put("two.csv", "Proband,kind,batch", &|i, id| format!("{id},k{},b{}", i % 4, i % 3));
     let evaluate = "evaluate --labels found.csv --truth";
     desk.succeeds(&format!("{evaluate} kind.csv")).has("ACC     1.0000");
     desk.notes(&format!("{evaluate} kind.csv"))
