@@ -116,7 +116,7 @@ impl Terminal {
 
     /// Sets the stages that will come, with their shares of the time.
     pub(super) fn expect(&self, stages: Vec<(&'static str, f64)>) {
-        self.progress().left = TimeLeft::of(stages);
+        lock(&self.progress).left = TimeLeft::of(stages);
     }
 
     /// Ends the time in which the program may wait for a pipe.
@@ -133,13 +133,9 @@ impl Terminal {
         if self.signal() == 0 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     }
 
-    fn progress(&self) -> MutexGuard<'_, Progress> {
-        lock(&self.progress)
-    }
-
     /// Shows a step; the time since the step before it counts for the stage of this one.
     pub(super) fn step(&self, step: &Step) -> ControlFlow<()> {
-        let mut progress = self.progress();
+        let mut progress = lock(&self.progress);
         progress.show(step);
         progress.lap(step.stage);
         self.control()
@@ -147,12 +143,12 @@ impl Terminal {
 
     /// Counts the time since the last step for `stage`.
     pub(super) fn lap(&self, stage: &str) {
-        self.progress().lap(stage);
+        lock(&self.progress).lap(stage);
     }
 
     /// Clears the bar and returns the seconds since the last call.
     pub(super) fn take_seconds(&self) -> Seconds {
-        let mut progress = self.progress();
+        let mut progress = lock(&self.progress);
         progress.bar.finish_and_clear();
         std::mem::take(&mut progress.seconds)
     }
