@@ -71,7 +71,7 @@ fn completions_and_manual_pages_are_made_from_the_help() {
 fn what_the_commands_print_and_the_heads_of_their_tables_are_in_a_snapshot() {
     let desk = Desk::new();
     let lines = [
-        "inspect VIEWS",
+        "inspect VIEWS --svg pattern.svg",
         "cluster VIEWS -k 4 --stability=2 -o out",
         "predict MODEL VIEWS -o new.csv",
         "explain MODEL VIEWS --sample s6 -o why",
@@ -84,6 +84,7 @@ fn what_the_commands_print_and_the_heads_of_their_tables_are_in_a_snapshot() {
         let [out, errors] = desk.outputs(line);
         write!(printed, "$ cdimc {}\n{out}{errors}\n", expanded(line)).unwrap();
     }
+    assert!(desk.text("pattern.svg").starts_with("<svg"));
     let mut heads = Vec::new();
     for folder in ["out", "why", "filled", "methods"] {
         for entry in std::fs::read_dir(desk.path(folder)).unwrap() {
