@@ -39,15 +39,11 @@ pub(crate) struct OutputFolder {
 }
 
 impl OutputFolder {
-    /// Begins the folder `target`. It must not exist, or be empty, or contain only an earlier run that may be replaced.
+    /// Begins the folder `given`. It must not exist, or be empty, or contain only an earlier run that may be replaced.
     /// None of `inputs` may be in it.
-    pub(crate) fn begin(
-        target: &Path,
-        overwrite: bool,
-        inputs: &[PathBuf],
-    ) -> anyhow::Result<Self> {
-        let shown = target.display().to_string();
-        let target = resolve(target)?;
+    pub(crate) fn begin(given: &Path, overwrite: bool, inputs: &[PathBuf]) -> anyhow::Result<Self> {
+        let shown = given.display().to_string();
+        let target = resolve(given)?;
         let held = Workplace::hold(&target, &PARTS);
         let Some(workplace) = held.with_context(|| format!("{shown}: cannot write here"))? else {
             bail!("{shown}: another run is writing there");
