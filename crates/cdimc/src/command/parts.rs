@@ -9,7 +9,6 @@ use crate::sample_table::SampleTable;
 use crate::tables::{Joined, Table, join_new};
 use anyhow::{Context, bail, ensure};
 use std::collections::BTreeMap;
-use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -148,8 +147,7 @@ impl Parts for InputParts {
 }
 
 fn stamp(file: &Path) -> anyhow::Result<Stamp> {
-    let metadata: Metadata =
-        file.metadata().with_context(|| format!("{}: cannot read", file.display()))?;
+    let metadata = file.metadata().with_context(|| format!("{}: cannot read", file.display()))?;
     Ok((metadata.len(), metadata.modified().ok()))
 }
 
