@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::training_set;
-use cdimc_core::Silent;
+use cdimc_core::{Clusterer, Silent};
 use cdimc_data::SyntheticViews;
 
 struct InMemory(Vec<Vec<Table>>);
@@ -45,7 +45,6 @@ fn method() -> TMixture {
 }
 
 fn fitted(parts: &InMemory) -> (NamedModel, Joined) {
-    use cdimc_core::Clusterer;
     let observer = Silent;
     let index = PartIndex::of(parts, false, &observer).unwrap();
     assert_eq!(index.n_samples[..3], [300; 3]);
@@ -59,7 +58,6 @@ fn fitted(parts: &InMemory) -> (NamedModel, Joined) {
 
 #[test]
 fn parts_are_fitted_as_samples_in_memory_are() {
-    use cdimc_core::Clusterer;
     let parts = parts();
     let (model, _) = fitted(&parts);
     let mut labels = HashMap::new();
