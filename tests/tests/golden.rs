@@ -36,7 +36,7 @@ impl Golden {
         ArrayD::from_shape_vec(shape, file.into_vec().expect("values")).expect("shape")
     }
 
-    fn matrix(&mut self, name: &str) -> Array2<f32> {
+    pub(crate) fn matrix<T: npyz::Deserialize>(&mut self, name: &str) -> Array2<T> {
         self.array(name).into_dimensionality().expect("two axes")
     }
 
@@ -60,17 +60,16 @@ impl Golden {
         let view = |v| {
             let present = mask.index_axis(Axis(1), v);
             let rows: Vec<_> = (0..present.len()).filter(|&i| present[i] != 0.0).collect();
-            let values: ArrayD<f64> = self.array(&format!("network{v}"));
-            let values = values.select(Axis(0), &rows).mapv(|value| value as f32);
+            let values: Array2<f64> = self.matrix(&format!("network{v}"));
             ObservedView {
                 rows: rows.iter().map(|&row| row as u32).collect(),
-                values: values.into_dimensionality().expect("two axes"),
+                values: values.select(Axis(0), &rows).mapv(|value| value as f32),
             }
         };
         NetworkInput { n_samples: mask.len_of(Axis(0)), views: (0..N_VIEWS).map(view).collect() }
     }
 
-    fn graphs(&mut self) -> Vec<KnnGraph> {
+    pub(crate) fn graphs(&mut self) -> Vec<KnnGraph> {
         let n_samples = self.count("/n");
         let graph = |v| {
             let edges: ArrayD<i64> = self.array(&format!("graph{v}_edges"));
@@ -191,7 +190,7 @@ fn pre_training_follows_pytorch() {
 #[test]
 fn fine_tuning_follows_pytorch() {
     let mut golden = Golden::open();
-    let centers = golden.matrix("centres");
+    let centers: Array2<f32> = golden.matrix("centres");
     let start: ArrayD<i64> = golden.array("start_labels");
     let expected: ArrayD<i64> = golden.array("final_labels");
     let latents = golden.matrix("fused_after_finetune");

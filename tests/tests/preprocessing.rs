@@ -8,13 +8,9 @@ use ndarray::{Array2, ArrayD, Axis};
 /// Returns the data of the golden case in original order, and the training order.
 fn golden_data() -> (MultiView, Vec<usize>) {
     let mut golden = Golden::open();
-    let mask: ArrayD<f64> = golden.array("mask");
-    let mask = mask.into_dimensionality().expect("two axes").mapv(|w| w == 1.0);
-    let views = (0..mask.ncols()).map(|v| {
-        let view: ArrayD<f64> = golden.array(&format!("view{v}"));
-        view.into_dimensionality().expect("two axes")
-    });
-    let views = views.collect();
+    let mask = golden.matrix::<f64>("mask").mapv(|w| w == 1.0);
+    let views = (0..mask.ncols()).map(|v| golden.matrix(&format!("view{v}")));
+    let views: Vec<Array2<f64>> = views.collect();
     let order: ArrayD<i64> = golden.array("order");
     let data = MultiView::new(views, ViewMask::new(mask).expect("a mask")).expect("sound data");
     (data, order.iter().map(|&i| i as usize).collect())
@@ -25,8 +21,7 @@ fn standardized_views_equal_the_reference_bit_for_bit() {
     let (data, order) = golden_data();
     let mut golden = Golden::open();
     for view in 0..data.n_views() {
-        let expected: ArrayD<f64> = golden.array(&format!("network{view}"));
-        let expected: Array2<f64> = expected.into_dimensionality().expect("two axes");
+        let expected: Array2<f64> = golden.matrix(&format!("network{view}"));
         let standardizer = Standardizer::fit(&data, view).expect("enough rows");
         for (position, &sample) in order.iter().enumerate() {
             let found: Vec<f64> = if data.mask().is_observed(sample, view) {
@@ -49,19 +44,15 @@ fn graphs_over_the_geometry_version_equal_the_reference() {
     let (data, order) = golden_data();
     let mut golden = Golden::open();
     let n_neighbors = golden.scalars["neighbours"].as_u64().expect("a number") as usize;
-    for view in 0..data.n_views() {
+    for (view, expected) in golden.graphs().iter().enumerate() {
         let present: Vec<usize> =
             (0..order.len()).filter(|&i| data.mask().is_observed(order[i], view)).collect();
         let samples: Vec<usize> = present.iter().map(|&i| order[i]).collect();
         let points = geometry_version(&data, view, &samples);
-        let edges: ArrayD<i64> = golden.array(&format!("graph{view}_edges"));
-        let edges: Vec<(usize, usize)> =
-            edges.outer_iter().map(|edge| (edge[0] as usize, edge[1] as usize)).collect();
-        let expected = KnnGraph::from_edges(order.len(), edges).expect("edges between samples");
         for search in [Search::KdTree, Search::Exhaustive] {
             let found =
                 KnnGraph::of_view(points.view(), &present, order.len(), n_neighbors, search);
-            assert_eq!(found.expect("enough points"), expected, "view {view}");
+            assert_eq!(found.expect("enough points"), *expected, "view {view}");
         }
     }
 }
