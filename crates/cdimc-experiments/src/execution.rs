@@ -40,17 +40,19 @@ pub(crate) fn run(
 
     let watch = Watch::new(cell, checkpoints, report);
     let found = if cell.method == BSV {
-        best_view(cell, (&data, &truth), &watch)?
+        let method: BestView = serde_json::from_value(cell.settings.clone())?;
+        let each = method.each_view(&data, cell.n_clusters, cell.method_seed(), &watch);
+        each.map(|each| best_view(each, &truth))
     } else {
         let method = cdimc::method(registered(&cell.method), cell.settings.clone())?;
         let fitted = watch
             .resumed(method.as_ref(), &data)
             .unwrap_or_else(|| method.fit(&data, cell.n_clusters, cell.method_seed(), &watch));
-        fitted.map(|fitted| (fitted.clustering, None))
+        fitted.map(|fitted| Ok((fitted.clustering, None)))
     };
     let Spent { seconds, peak_memory_bytes } = watch.spent();
     let (clustering, note) = match found {
-        Ok(found) => found,
+        Ok(found) => found?,
         Err(ClusterError::Inapplicable { reason, .. }) => {
             return Ok(Outcome::without_scores(Status::Skipped, reason));
         }
@@ -163,20 +165,8 @@ impl Observer for Watch<'_> {
     }
 }
 
-/// Labels with a note, or what kept the method from them.
-type Found = std::result::Result<(Clustering, Option<String>), ClusterError>;
-
-/// The view whose labels fit the truth best.
-fn best_view(
-    cell: &Cell,
-    (data, truth): (&MultiView, &[usize]),
-    observer: &dyn Observer,
-) -> Result<Found> {
-    let method: BestView = serde_json::from_value(cell.settings.clone())?;
-    let each = match method.each_view(data, cell.n_clusters, cell.method_seed(), observer) {
-        Ok(each) => each,
-        Err(e) => return Ok(Err(e)),
-    };
+/// The view whose labels fit the truth best, and a note that names it.
+fn best_view(each: Vec<Clustering>, truth: &[usize]) -> Result<(Clustering, Option<String>)> {
     let mut best: Option<(f64, usize, Clustering)> = None;
     for (view, clustering) in each.into_iter().enumerate() {
         let acc = cdimc_metrics::accuracy(truth, &clustering.labels)?;
@@ -185,7 +175,7 @@ fn best_view(
         }
     }
     let (_, view, clustering) = best.context("no view")?;
-    Ok(Ok((clustering, Some(format!("view {view}, chosen by the truth")))))
+    Ok((clustering, Some(format!("view {view}, chosen by the truth"))))
 }
 
 #[cfg(test)]
