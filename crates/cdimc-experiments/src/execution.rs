@@ -38,7 +38,8 @@ pub(crate) fn run(
     let truth =
         truth.with_context(|| format!("data set {}: no labels to score by", cell.dataset))?;
 
-    let watch = Watch::new(cell, checkpoints, report);
+    let times = Mutex::new(Times::after(Spent::default()));
+    let watch = Watch { key: cell.key(), checkpoints, report, times };
     let found = if cell.method == BSV {
         let method: BestView = serde_json::from_value(cell.settings.clone())?;
         let each = method.each_view(&data, cell.n_clusters, cell.method_seed(), &watch);
@@ -105,12 +106,7 @@ impl Times {
     }
 }
 
-impl<'a> Watch<'a> {
-    fn new(cell: &Cell, checkpoints: &'a Checkpoints, report: &'a (dyn Fn(String) + Sync)) -> Self {
-        let times = Mutex::new(Times::after(Spent::default()));
-        Self { key: cell.key(), checkpoints, report, times }
-    }
-
+impl Watch<'_> {
     fn times(&self) -> MutexGuard<'_, Times> {
         self.times.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -125,11 +121,11 @@ impl<'a> Watch<'a> {
         *self.times() = Times::after(earlier);
         let resumed = method.resume(&begun, data, self);
         // It is none of this method: as if there were none.
-        let is_other = matches!(resumed, Err(ClusterError::Model(_)));
-        if is_other {
+        if matches!(resumed, Err(ClusterError::Model(_))) {
             *self.times() = Times::after(Spent::default());
+            return None;
         }
-        (!is_other).then_some(resumed)
+        Some(resumed)
     }
 
     /// What was spent up to now; what came after the last step belongs to its stage.
