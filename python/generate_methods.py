@@ -135,18 +135,7 @@ def generate() -> str:
         from ._estimator import MultiViewClusterer
         '''
     )
-    tail = inspect.cleandoc(
-        '''
-        def by_name(method: str) -> type[MultiViewClusterer]:
-            """Returns the class of the method with this name in the command."""
-            classes = {cls._method: cls for cls in MultiViewClusterer.__subclasses__()}
-            if method not in classes:
-                raise ValueError(f"unknown method `{method}`: must be one of {', '.join(classes)}")
-            cls: type[MultiViewClusterer] = classes[method]
-            return cls
-        '''
-    )
-    return f"{head}\n\n__all__ = [\n{names}]\n\n\n{classes}\n\n\n{tail}\n"
+    return f"{head}\n\n__all__ = [\n{names}]\n\n\n{classes}\n"
 
 
 if __name__ == "__main__":

@@ -269,8 +269,8 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         views, model = self._ready(Xs)
         place, done = self._found(views, model.impute)
         filled = [place.spread(values) for values in done.views]
-        by_name = isinstance(Xs, Mapping) or hasattr(Xs, "mod")
-        return dict(zip(self.view_names_, filled)) if by_name else filled
+        has_names = isinstance(Xs, Mapping) or hasattr(Xs, "mod")
+        return dict(zip(self.view_names_, filled)) if has_names else filled
 
     def explain(self, Xs: Views, samples: Sequence[str] | None = None) -> Any:
         """Returns why samples are in their clusters, as a data frame of pandas; only for ``TMixture``.
@@ -455,8 +455,7 @@ def load(path: str | os.PathLike[str]) -> MultiViewClusterer:
         ``labels_``.
     """
     model = _cdimc.Model.load(os.fspath(path))
-    classes = {cls._method: cls for cls in MultiViewClusterer.__subclasses__()}
-    estimator: MultiViewClusterer = classes[model.method]()
+    estimator = by_name(model.method)()
     estimator.n_clusters = model.n_clusters
     settings = json.loads(model.settings) or {}
     paths = setting_paths(model.method)
@@ -473,6 +472,14 @@ def load(path: str | os.PathLike[str]) -> MultiViewClusterer:
     estimator.feature_names_ = model.feature_names
     estimator._take_model(model)
     return estimator
+
+
+def by_name(method: str) -> type[MultiViewClusterer]:
+    """Returns the class of the method with this name in the command."""
+    classes: dict[str, type[MultiViewClusterer]] = {cls._method: cls for cls in MultiViewClusterer.__subclasses__()}
+    if method not in classes:
+        raise ValueError(f"unknown method `{method}`: must be one of {', '.join(classes)}")
+    return classes[method]
 
 
 @cache

@@ -1162,12 +1162,3 @@ class PMVCCGAN(MultiViewClusterer):
         self.strict = strict
         self.random_state = random_state
         self.n_jobs = n_jobs
-
-
-def by_name(method: str) -> type[MultiViewClusterer]:
-    """Returns the class of the method with this name in the command."""
-    classes = {cls._method: cls for cls in MultiViewClusterer.__subclasses__()}
-    if method not in classes:
-        raise ValueError(f"unknown method `{method}`: must be one of {', '.join(classes)}")
-    cls: type[MultiViewClusterer] = classes[method]
-    return cls

@@ -13,8 +13,7 @@ import numpy as np
 
 from . import _cdimc
 from ._cdimc import DEFAULT_METHOD
-from ._estimator import COUNTS, Call, MultiViewClusterer, callers_level, columns_of, n_threads_of, stability_of
-from ._methods import by_name
+from ._estimator import COUNTS, Call, MultiViewClusterer, by_name, callers_level, columns_of, n_threads_of, stability_of
 from ._progress import Progress, reporter
 from ._views import NO_CLUSTER, as_views, text_of
 from ._warnings import OddDataWarning

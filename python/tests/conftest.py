@@ -51,7 +51,7 @@ def quick():
     """A function that gives a method's estimator with settings that end in a moment."""
 
     def make(method: str, **parameters):
-        from cdimc._methods import by_name
+        from cdimc._estimator import by_name
 
         parameters = {"n_clusters": 3, "random_state": 0, **QUICK.get(method, {}), **parameters}
         return by_name(method)(**parameters)

@@ -15,8 +15,7 @@ from sklearn.exceptions import NotFittedError
 
 import cdimc
 from cdimc import _cdimc
-from cdimc._estimator import SHARED, setting_paths
-from cdimc._methods import by_name
+from cdimc._estimator import SHARED, by_name, setting_paths
 
 
 def test_the_parameters_are_the_settings_and_their_defaults(method):
