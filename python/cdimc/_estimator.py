@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import tempfile
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -27,6 +25,7 @@ from ._warnings import (
     FilledCellsWarning,
     OddDataWarning,
     UnobservedSamplesWarning,
+    warn,
 )
 
 if TYPE_CHECKING:
@@ -550,35 +549,22 @@ def _warn(
     if found.filled:
         view, column, _ = found.filled[0]
         n_cells = sum(count for _, _, count in found.filled)
-        warnings.warn(
+        warn(
             f"{n_cells} single missing cells in {len(found.filled)} columns were filled with the column's mean "
             f"(first: view {view}, column `{column}`)",
             FilledCellsWarning,
-            stacklevel=callers_level(),
         )
     if unobserved:
         _warn_unobserved(unobserved)
     for text in found.data_warnings:
-        warnings.warn(text, OddDataWarning, stacklevel=callers_level())
+        warn(text, OddDataWarning)
     for text in cluster_warnings:
-        warnings.warn(text, DoubtfulClustersWarning, stacklevel=callers_level())
+        warn(text, DoubtfulClustersWarning)
 
 
 def _warn_unobserved(samples: Sequence[str]) -> None:
-    warnings.warn(
-        f"{len(samples)} samples get no cluster, because they have no value in any view (first: {samples[0]})",
-        UnobservedSamplesWarning,
-        stacklevel=callers_level(),
-    )
-
-
-def callers_level() -> int:
-    """Returns the stack level of the line outside this package that called it, for a warning of the calling function."""
-    package = __name__.partition(".")[0]
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == package:
-        level, frame = level + 1, frame.f_back
-    return level
+    text = f"{len(samples)} samples get no cluster, because they have no value in any view (first: {samples[0]})"
+    warn(text, UnobservedSamplesWarning)
 
 
 def n_threads_of(n_jobs: Any) -> int:
@@ -596,11 +582,8 @@ def stability_of(
     samples, _, found = model.stability(views, (number, seed_of(random_state)), call)
     n_fitted = json.loads(model.facts)["findings"]["n-samples"]
     if len(samples) != n_fitted:
-        warnings.warn(
-            f"the stability may differ from the stability of the fit: {len(samples)} samples are given, the fit had {n_fitted}",
-            OddDataWarning,
-            stacklevel=callers_level(),
-        )
+        numbers = f"{len(samples)} samples are given, the fit had {n_fitted}"
+        warn(f"the stability may differ from the stability of the fit: {numbers}", OddDataWarning)
     return samples, json.loads(found)
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _cdimc, _partition
-from ._estimator import _plain, callers_level, seed_of
+from ._estimator import _plain, seed_of
 from ._methods import TMixture as _InMemory
 from ._progress import Progress, reporter
 from ._views import as_views, missing_rows
-from ._warnings import UnobservedSamplesWarning
+from ._warnings import UnobservedSamplesWarning, warn
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -179,11 +178,8 @@ class _Partitions:
         if not any(count.n_samples for count in counts):
             raise ValueError("no sample has a value in any view")
         if n_unobserved := sum(count.n_unobserved for count in counts):
-            warnings.warn(
-                f"{n_unobserved} samples get no cluster, because they have no value in any view",
-                UnobservedSamplesWarning,
-                stacklevel=callers_level(),
-            )
+            text = f"{n_unobserved} samples get no cluster, because they have no value in any view"
+            warn(text, UnobservedSamplesWarning)
         return [count.n_samples for count in counts]
 
     def check_ids(self) -> None:

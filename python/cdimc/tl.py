@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,10 +12,10 @@ import numpy as np
 
 from . import _cdimc
 from ._cdimc import DEFAULT_METHOD
-from ._estimator import COUNTS, Call, MultiViewClusterer, by_name, callers_level, columns_of, n_threads_of, stability_of
+from ._estimator import COUNTS, Call, MultiViewClusterer, by_name, columns_of, n_threads_of, stability_of
 from ._progress import Progress, reporter
 from ._views import NO_CLUSTER, as_views, text_of
-from ._warnings import OddDataWarning
+from ._warnings import OddDataWarning, warn
 
 __all__ = ["associations", "cluster", "markers", "stability", "survival"]
 
@@ -323,7 +322,7 @@ def _compared(data: Any, columns: Sequence[str] | None, times: tuple[str, str] |
     if times and curves is None:
         raise ValueError("; ".join(notes))
     for note in notes:
-        warnings.warn(note, OddDataWarning, stacklevel=callers_level())
+        warn(note, OddDataWarning)
     # Missing labels turn whole numbers into floats.
     clusters = [int(c) if isinstance(c, float) and c.is_integer() else c for c in groups.categories]
     return table, curves, record, clusters
