@@ -66,23 +66,26 @@ def as_views(Xs: Views, names: Sequence[str] | None = None) -> list[View]:
     """
     if hasattr(Xs, "mod") and hasattr(Xs, "obsmap"):  # A MuData; observed samples have a row in the modality.
         Xs = dict(Xs.mod)
-    if isinstance(Xs, Mapping):
-        names, Xs = list(map(str, Xs)), list(Xs.values())
-    elif not isinstance(Xs, (list, tuple)):
+    elif not isinstance(Xs, (Mapping, list, tuple)):
         raise ValueError(
             f"Xs is a {type(Xs).__name__}: must be a list or dict of views, or a MuData; "
             "one table of several views goes through cdimc.AsSingleTable"
         )
-    elif names is None:
-        names = [f"view{v}" for v in range(len(Xs))]
-    elif len(names) != len(Xs):
+    there = [(name, X) for name, X in with_names(Xs, names) if X is not None]
+    _check_numbered(dict(there))
+    return [_view(name, X) for name, X in there]
+
+
+def with_names(Xs: Any, names: Sequence[str] | None) -> list[tuple[str, Any]]:
+    """Returns the views of a list or dict with their names; ``names`` are of a model's views."""
+    if isinstance(Xs, Mapping):
+        return [(str(name), X) for name, X in Xs.items()]
+    if names is not None and len(names) != len(Xs):
         raise ValueError(
             f"{len(Xs)} views: the model has {len(names)} ({', '.join(names)}); "
             "give None for a view that is not there, or a dict"
         )
-    there = [(name, X) for name, X in zip(names, Xs) if X is not None]
-    _check_numbered(dict(there))
-    return [_view(name, X) for name, X in there]
+    return list(zip(names or [f"view{v}" for v in range(len(Xs))], Xs))
 
 
 def _check_numbered(Xs: Mapping[str, Any]) -> None:

@@ -20,7 +20,7 @@ from . import _cdimc, _partition
 from ._estimator import _plain, seed_of
 from ._methods import TMixture as _InMemory
 from ._progress import Progress, reporter
-from ._views import as_views, missing_rows
+from ._views import as_views, missing_rows, with_names
 from ._warnings import UnobservedSamplesWarning, warn
 
 if TYPE_CHECKING:
@@ -268,19 +268,9 @@ class _Partitions:
 
 def _there(Xs: Collections, names: Sequence[str] | None = None) -> tuple[list[str], list[Any]]:
     """Returns names and collections; with the ``names`` of a model's views a list may hold None."""
-    if isinstance(Xs, Mapping):
-        items = [(str(name), X) for name, X in Xs.items()]
-    elif not isinstance(Xs, (list, tuple)):
+    if not isinstance(Xs, (Mapping, list, tuple)):
         raise ValueError(f"Xs is a {type(Xs).__name__}: must be a list or dict of views")
-    elif names is not None and len(names) != len(Xs):
-        raise ValueError(
-            f"{len(Xs)} views: the model has {len(names)} ({', '.join(names)}); "
-            "give None for a view that is not there, or a dict"
-        )
-    else:
-        items = list(zip(names or [f"view{v}" for v in range(len(Xs))], Xs))
-    if names is not None:
-        items = [(name, X) for name, X in items if X is not None]
+    items = [(name, X) for name, X in with_names(Xs, names) if names is None or X is not None]
     if not items:
         raise ValueError("views = 0: at least one view is needed")
     return [name for name, _ in items], [X for _, X in items]
