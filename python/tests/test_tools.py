@@ -9,6 +9,13 @@ import cdimc
 pd = pytest.importorskip("pandas")
 
 
+@pytest.fixture
+def mdata(frames):
+    """The views as a MuData."""
+    ad, md = pytest.importorskip("anndata"), pytest.importorskip("mudata")
+    return md.MuData({name: ad.AnnData(frame) for name, frame in frames.items()})
+
+
 def test_scores_equal_scikit_learn():
     rng = np.random.default_rng(0)
     truth, found = rng.integers(-1, 3, 200), rng.integers(0, 6, 200)
@@ -155,9 +162,7 @@ def test_the_missing_pattern_is_counted(frames, data):
     assert found == {tuple(map(bool, s)): k for s, k in zip(sets, n)}
 
 
-def test_results_go_into_a_mudata(frames, quick):
-    ad, md = pytest.importorskip("anndata"), pytest.importorskip("mudata")
-    mdata = md.MuData({name: ad.AnnData(frame) for name, frame in frames.items()})
+def test_results_go_into_a_mudata(mdata, quick):
     mdata = mdata[np.random.default_rng(3).permutation(mdata.n_obs)].copy()
     estimator = quick("cdimc-net")
     assert cdimc.tl.cluster(mdata, method=estimator, key_added="group") is None
@@ -255,9 +260,7 @@ def test_a_frame_may_have_a_column_named_obs():
     assert found["p"].equals(cdimc.tl.associations(known.rename(columns={"obs": "age"}))["p"])
 
 
-def test_clustering_again_removes_the_former_clusters(frames, quick):
-    ad, md = pytest.importorskip("anndata"), pytest.importorskip("mudata")
-    mdata = md.MuData({name: ad.AnnData(frame) for name, frame in frames.items()})
+def test_clustering_again_removes_the_former_clusters(mdata, quick):
     once = cdimc.tl.cluster(mdata, method=quick("concat"), copy=True)
     cdimc.tl.cluster(mdata, method=quick("t-mixture"))
     cdimc.tl.stability(mdata, 3)
@@ -267,9 +270,7 @@ def test_clustering_again_removes_the_former_clusters(frames, quick):
     assert set(mdata.obsm) == set(once.obsm) and set(mdata.uns["cluster"]) == set(once.uns["cluster"])
 
 
-def test_markers_of_a_cluster_go_by_number_or_category(frames, quick):
-    ad, md = pytest.importorskip("anndata"), pytest.importorskip("mudata")
-    mdata = md.MuData({name: ad.AnnData(frame) for name, frame in frames.items()})
+def test_markers_of_a_cluster_go_by_number_or_category(mdata, quick):
     cdimc.tl.cluster(mdata, method=quick("t-mixture"))
     found = cdimc.tl.markers(mdata, 1)
     assert len(found) and set(found["cluster"]) == {1}
@@ -279,12 +280,10 @@ def test_markers_of_a_cluster_go_by_number_or_category(frames, quick):
             cdimc.tl.markers(mdata, unknown)
 
 
-def test_a_mudata_with_results_can_be_written(frames, quick, tmp_path):
-    ad, md = pytest.importorskip("anndata"), pytest.importorskip("mudata")
-    mdata = md.MuData({name: ad.AnnData(frame) for name, frame in frames.items()})
+def test_a_mudata_with_results_can_be_written(mdata, quick, tmp_path):
     cdimc.tl.cluster(mdata, method=quick("cdimc-net"))
     mdata.write(tmp_path / "out.h5mu")
-    again = md.read(tmp_path / "out.h5mu")
+    again = pytest.importorskip("mudata").read(tmp_path / "out.h5mu")
     assert (again.obs["cluster"] == mdata.obs["cluster"]).all()
     pd.testing.assert_frame_equal(cdimc.tl.markers(again), cdimc.tl.markers(mdata))
     for name in (1, "", "a/b"):
@@ -365,13 +364,11 @@ def test_stability_and_pictures_of_what_was_found(tmp_path):
     alone.write(tmp_path / "alone.h5mu")
 
 
-def test_a_mudata_keeps_the_reason_for_the_number_of_clusters(frames, quick, tmp_path):
-    ad, md = pytest.importorskip("anndata"), pytest.importorskip("mudata")
-    mdata = md.MuData({name: ad.AnnData(frame) for name, frame in frames.items()})
+def test_a_mudata_keeps_the_reason_for_the_number_of_clusters(mdata, quick, tmp_path):
     estimator = quick("t-mixture", n_clusters="auto", n_clusters_range=(2, 4), starts=2)
     cdimc.tl.cluster(mdata, method=estimator)
     mdata.write(tmp_path / "out.h5mu")
-    found = md.read(tmp_path / "out.h5mu").uns["cluster"]["cluster_number"]
+    found = pytest.importorskip("mudata").read(tmp_path / "out.h5mu").uns["cluster"]["cluster_number"]
     number = estimator.cluster_number_
     assert found["reason"] == number["reason"] and found["n_clusters"].tolist() == [2, 3, 4]
     shared = [candidate["held-out"]["shared-information"] for candidate in number["candidates"]]
