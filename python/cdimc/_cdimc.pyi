@@ -1,23 +1,15 @@
 """Compiled engine; see crates/cdimc-python."""
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._progress import Progress
+from ._estimator import Call
 from ._views import View
 
 DEFAULT_METHOD: str
 __version__: str
-
-class _Call(Protocol):
-    @property
-    def n_threads(self) -> int: ...
-    @property
-    def strict(self) -> bool: ...
-    @property
-    def progress(self) -> Progress | None: ...
 
 class Method:
     def __new__(cls, name: str, settings: str) -> Method: ...
@@ -28,7 +20,7 @@ class Method:
         views: list[View],
         number_and_seed: tuple[int | tuple[int, int], int],
         tests_markers: bool,
-        call: _Call,
+        call: Call,
     ) -> Fit: ...
 
 class Imputation:
@@ -69,17 +61,17 @@ class Model:
     n_clusters: int
     view_names: list[str]
     feature_names: list[list[str]]
-    def predict(self, views: list[View], call: _Call) -> Prediction: ...
-    def impute(self, views: list[View], call: _Call) -> Imputation: ...
+    def predict(self, views: list[View], call: Call) -> Prediction: ...
+    def impute(self, views: list[View], call: Call) -> Imputation: ...
     def explain(
-        self, views: list[View], ids_and_seed: tuple[list[str], int], call: _Call
+        self, views: list[View], ids_and_seed: tuple[list[str], int], call: Call
     ) -> tuple[list[str], list[list[str]]]: ...
     def stability(
-        self, views: list[View], subsamples_and_seed: tuple[int, int], call: _Call
+        self, views: list[View], subsamples_and_seed: tuple[int, int], call: Call
     ) -> tuple[list[str], list[str], str]: ...
-    def pass_over(self, views: list[View], call: _Call) -> Pass: ...
+    def pass_over(self, views: list[View], call: Call) -> Pass: ...
     def after(self, pass_: Pass, /) -> Model: ...
-    def completed(self, views: list[View], seed: int, call: _Call) -> Model: ...
+    def completed(self, views: list[View], seed: int, call: Call) -> Model: ...
 
 class Pass:
     @staticmethod
