@@ -69,7 +69,6 @@ pub(crate) fn cluster(method: &dyn Clusterer, data: &MultiView, k: usize) -> Opt
     }
 }
 
-/// Returns all bits of a clustering.
 fn bits(found: &Clustering) -> (Vec<usize>, Vec<u64>) {
     let numbers = found.losses.iter().flatten();
     let numbers = numbers.chain(found.confidence.iter().flatten());

@@ -8,7 +8,6 @@ use ndarray::{Array2, s};
 use rand::Rng;
 use std::path::Path;
 
-/// Returns the catalog over the folder in `CDIMC_DATASETS`, or `None` if it is not set.
 fn catalog() -> Option<Catalog> {
     std::env::var_os("CDIMC_DATASETS").map(|_| Catalog::from_env(None).expect("readable manifests"))
 }

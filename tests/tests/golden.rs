@@ -13,7 +13,6 @@ use std::{fs::File, io::BufReader, ops::Range, path::PathBuf, sync::Arc};
 const N_VIEWS: usize = 3;
 const ENGINES: [Engine; 2] = [Engine::Candle, Engine::Fused];
 
-/// Arrays and scalars of the golden case.
 pub(crate) struct Golden {
     arrays: npyz::npz::NpzArchive<BufReader<File>>,
     pub(crate) scalars: Value,

@@ -52,7 +52,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the crates of these files.
 fn crates(files: &str) -> BTreeSet<String> {
     let of_file = |file: &str| {
         let parts: Vec<&str> = file.split('/').collect();

@@ -21,7 +21,6 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// Returns the lines of the records in a folder of results.
 fn records(folder: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(folder.join("records.jsonl")).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
@@ -32,7 +31,6 @@ fn json_lines(path: &Path) -> Vec<serde_json::Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Returns the cells with their scores.
 fn scores(records: &Path) -> Vec<String> {
     let fact = |r: &serde_json::Value| format!("{} {} {}", r["key"], r["status"], r["scores"]);
     let mut facts: Vec<String> = json_lines(records).iter().map(fact).collect();

@@ -65,7 +65,6 @@ impl Cell {
             && agree(&self.settings, &other.settings)
     }
 
-    /// The cell in words.
     pub(crate) fn title(&self) -> String {
         let fold = self.fold.map_or_else(String::new, |fold| format!(" fold {fold}"));
         let Self { dataset, pattern, label, repetition, .. } = self;

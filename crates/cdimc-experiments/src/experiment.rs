@@ -217,7 +217,6 @@ pub(crate) fn load(name: &str) -> Result<Experiment> {
     parse(&stem, &text)
 }
 
-/// The experiment in this text.
 pub(crate) fn parse(name: &str, text: &str) -> Result<Experiment> {
     let mut experiment: Experiment =
         toml::from_str(text).with_context(|| format!("experiment {name}"))?;

@@ -77,7 +77,6 @@ impl<'a> Row<'a> {
         methods::registered(&self.label) == self.method()
     }
 
-    /// The row's coordinates in the experiment's grid.
     pub(crate) fn point(&self) -> Option<&'a BTreeMap<String, Value>> {
         self.records.first().map(|record| &record.cell.point)
     }

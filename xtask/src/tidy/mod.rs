@@ -55,7 +55,6 @@ fn rust_code(text: &str) -> String {
 /// Extensions of the files that are checked for banned phrases.
 const PROSE: [&str; 6] = ["R", "Rd", "md", "py", "rs", "toml"];
 
-/// Checks the rules for one text file.
 fn texts(name: &str, text: &str, broken: &mut Vec<String>) {
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
     let is_rust = extension == "rs";

@@ -10,7 +10,6 @@ type Constants = BTreeMap<(String, String), String>;
 
 const TABLE: &str = "docs/notes/thresholds.md";
 
-/// Compares the table with the code.
 pub(super) fn check(root: &Path, broken: &mut Vec<String>) -> Result<()> {
     let source = root.join("crates/cdimc-mixture/src");
     let mut code = Constants::new();
@@ -27,7 +26,6 @@ pub(super) fn check(root: &Path, broken: &mut Vec<String>) -> Result<()> {
     Ok(())
 }
 
-/// Returns the differences between code and table.
 fn differences(code: &Constants, table: &Constants) -> Vec<String> {
     let missing = code.iter().filter_map(|(at @ (file, name), value)| match table.get(at) {
         None => Some(format!("{TABLE}: lacks `{name}` = {value} of {file}")),

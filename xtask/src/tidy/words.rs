@@ -6,7 +6,6 @@ const WORDS: &str = include_str!("words.txt");
 /// American words with such beginnings.
 const OTHERS: &[&str] = &["analyses", "parallelism", "optimism", "optimist", "organism"];
 
-/// Returns the banned phrases of a line.
 pub(super) fn banned(line: &str) -> impl Iterator<Item = &'static str> {
     let words: Vec<String> = line
         .split(|c: char| !c.is_alphanumeric())

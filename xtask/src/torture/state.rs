@@ -67,7 +67,6 @@ pub(super) fn experiment(folder: &Path) -> Result<State> {
     Ok(state)
 }
 
-/// Returns the SHA-256 of a file.
 pub(super) fn digest(path: &Path) -> Result<String> {
     File::open(path).and_then(sha256).with_context(|| path.display().to_string())
 }

@@ -107,7 +107,6 @@ impl Folder {
         Ok(Self { _directory: directory, case })
     }
 
-    /// A task on these arrays.
     pub(crate) fn case(&self, task: Task) -> Case {
         let times = match task {
             Task::Pretrain | Task::Finetune | Task::Predict => 4,

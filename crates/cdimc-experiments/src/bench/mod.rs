@@ -217,7 +217,6 @@ impl Line {
     }
 }
 
-/// Gives the case to a process and returns what it measured.
 fn answer(command: &mut Command, case: &Case) -> Result<Measurement> {
     let mut measured = None;
     let command = command.env("RAYON_NUM_THREADS", case.threads.to_string());

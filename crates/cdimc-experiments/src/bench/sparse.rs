@@ -59,7 +59,6 @@ pub(crate) fn write(folder: &Path, sizes: Sizes) -> Result<()> {
     Ok(())
 }
 
-/// Reads what [`write()`] wrote.
 pub(crate) fn read(case: &Case) -> Result<MultiView> {
     let folder = &case.folder;
     let starts = numbers(folder, "starts.u64", |bytes| u64::from_le_bytes(bytes) as usize)?;

@@ -33,7 +33,6 @@ pub(super) fn costs_of_rows(results: &Results) -> Result<Grid> {
     Ok(grid)
 }
 
-/// What of every experiment is there.
 pub(super) fn coverage(results: &Results) -> Result<String> {
     let mut grid = Grid::new(
         "experiment, data | cells | scored | not applicable | nothing usable | failed | not run | core hours",
