@@ -118,13 +118,25 @@ fn sound(kind: &Kind, draw: u64) -> Result<Vec<Sign>> {
     Ok(outcome.warnings.iter().map(|warning| warning.sign).collect())
 }
 
-/// Name of a flaw, the warnings raised, and the warnings that count as a detection.
-type Flawed = (&'static str, Vec<Sign>, &'static [Sign]);
+/// The flaws, each with the warnings that count as a detection.
+const FLAWS: [(&str, &[Sign]); 10] = [
+    ("a view of noise", &[Sign::UnrelatedView]),
+    ("ids of one view mixed up", &[Sign::UnrelatedView]),
+    ("noise alone", &[Sign::NoSupport]),
+    ("clusters in every view, each its own", &[Sign::NoSupport, Sign::UnrelatedView]),
+    ("noise alone, `--k-range 1..8`", &[Sign::NoSharedStructure]),
+    ("clusters that are the pattern of missing views", &[Sign::MissingPattern]),
+    ("clusters that are chance", &[Sign::NoSupport, Sign::UnrelatedView, Sign::PlainIsBetter]),
+    ("three times as many clusters as there are", &[Sign::UnstableClusters]),
+    ("a sample far from all", &[Sign::FarSample]),
+    (
+        "a gradient without clusters, `--k-range 2..8`",
+        &[Sign::NumberUncertain, Sign::GradualChange],
+    ),
+];
 
-const N_FLAWS: usize = 10;
-
-/// One draw of the `flaw`-th kind of flawed data.
-fn flawed(kind: &Kind, flaw: usize, draw: u64) -> Result<Flawed> {
+/// The warnings about one draw of data with the `flaw`-th of the [`FLAWS`].
+fn flawed(kind: &Kind, flaw: usize, draw: u64) -> Result<Vec<Sign>> {
     let mut rng = Seed::new(draw).stream("flawed").rng();
     let (n, n_clusters, n_views) = (kind.n_samples, kind.shares.len(), kind.widths.len());
     let classes = kind.classes(&mut rng);
@@ -132,44 +144,26 @@ fn flawed(kind: &Kind, flaw: usize, draw: u64) -> Result<Flawed> {
     let mut order: Vec<usize> = (0..n).collect();
     order.shuffle(&mut rng);
     let mut number = Number::Known(n_clusters);
-    let (name, expected): (_, &[Sign]) = match flaw {
-        0 => {
-            views[2] = noise(n, kind.widths[2], &mut rng);
-            ("a view of noise", &[Sign::UnrelatedView])
-        }
-        1 => {
-            views[1] = views[1].select(Axis(0), &order);
-            ("ids of one view mixed up", &[Sign::UnrelatedView])
-        }
-        2 => {
-            views = kind.noise(&mut rng);
-            ("noise alone", &[Sign::NoSupport])
-        }
+    match flaw {
+        0 => views[2] = noise(n, kind.widths[2], &mut rng),
+        1 => views[1] = views[1].select(Axis(0), &order),
+        2 => views = kind.noise(&mut rng),
         3 => {
             for view in &mut views {
                 let own = kind.classes(&mut rng);
                 *view = kind.view(view.ncols(), &own, &mut rng);
             }
-            ("clusters in every view, each its own", &[Sign::NoSupport, Sign::UnrelatedView])
         }
         4 => {
             views = kind.noise(&mut rng);
             number = searched(1);
-            ("noise alone, `--k-range 1..8`", &[Sign::NoSharedStructure])
         }
-        5 => ("clusters that are the pattern of missing views", &[Sign::MissingPattern]),
-        6 => (
-            "clusters that are chance",
-            &[Sign::NoSupport, Sign::UnrelatedView, Sign::PlainIsBetter],
-        ),
-        7 => {
-            number = Number::Known(3 * n_clusters);
-            ("three times as many clusters as there are", &[Sign::UnstableClusters])
-        }
+        // The labels are made below.
+        5 | 6 => {}
+        7 => number = Number::Known(3 * n_clusters),
         8 => {
             views.iter_mut().for_each(|view| view.row_mut(0).fill(300.0));
             number = Number::Known(n_clusters + 1);
-            ("a sample far from all", &[Sign::FarSample])
         }
         _ => {
             let gradient: Vec<f64> = (0..n).map(|_| 3.0 * normal(&mut rng)).collect();
@@ -180,10 +174,8 @@ fn flawed(kind: &Kind, flaw: usize, draw: u64) -> Result<Flawed> {
                 }
             }
             number = searched(2);
-            let expected = &[Sign::NumberUncertain, Sign::GradualChange];
-            ("a gradient without clusters, `--k-range 2..8`", expected)
         }
-    };
+    }
     let joined = joined(views, kind.missing, &mut rng)?;
     let data = &joined.data;
     let found = match flaw {
@@ -200,23 +192,22 @@ fn flawed(kind: &Kind, flaw: usize, draw: u64) -> Result<Flawed> {
         }
         _ => clustered(&joined, number, draw)?.warnings,
     };
-    Ok((name, found.iter().map(|warning| warning.sign).collect(), expected))
+    Ok(found.iter().map(|warning| warning.sign).collect())
 }
 
 pub(super) fn run(&Arguments { draws, new }: &Arguments) -> Result<()> {
     let kind = if new { NEW } else { SOUND };
     let mut n_missed = 0;
-    for flaw in 0..N_FLAWS {
-        let (mut missed, mut of) = (0, ("", &[][..]));
+    for (flaw, (name, expected)) in FLAWS.iter().enumerate() {
+        let mut missed = 0;
         for draw in 0..draws {
-            let (name, found, expected) = flawed(&kind, flaw, draw)?;
+            let found = flawed(&kind, flaw, draw)?;
             missed += u64::from(!expected.iter().any(|sign| found.contains(sign)));
-            of = (name, expected);
         }
         n_missed += missed;
-        say!("| {} | {:?} | {missed} of {draws} |", of.0, of.1);
+        say!("| {name} | {expected:?} | {missed} of {draws} |");
     }
-    say!("| all | | {n_missed} of {} |", N_FLAWS as u64 * draws);
+    say!("| all | | {n_missed} of {} |", FLAWS.len() as u64 * draws);
     let shares: &[f64] = if new { &[0.4, 0.25, 0.15, 0.1, 0.1] } else { &[0.6, 0.25, 0.15] };
     let distance = kind.distance;
     let overlapping = Kind { distance: 0.75 * distance, ..kind };
