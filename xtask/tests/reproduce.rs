@@ -149,19 +149,6 @@ fn scores_do_not_depend_on_jobs_or_threads() {
 }
 
 #[test]
-fn a_torn_record_is_run_again() {
-    let out = tempfile::tempdir().unwrap();
-    let arguments = ["smoke", "--method", "bsv"];
-    assert!(run(&arguments, out.path()).status.success());
-    let path = out.path().join("smoke/records.jsonl");
-    let whole = std::fs::read_to_string(&path).unwrap();
-    std::fs::write(&path, &whole[..whole.len() - 100]).unwrap();
-    let again = run(&arguments, out.path());
-    assert!(text(&again.stderr).contains("4 cells, 3 of them recorded"));
-    assert_eq!(records(&out.path().join("smoke")).len(), 4);
-}
-
-#[test]
 fn shards_together_are_the_experiment_and_merge_into_its_records() {
     let plain = tempfile::tempdir().unwrap();
     let sharded = tempfile::tempdir().unwrap();
