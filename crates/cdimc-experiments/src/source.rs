@@ -67,9 +67,8 @@ pub(crate) fn catalog() -> Result<Catalog> {
 /// Returns the catalog if it contains no name of generated data.
 fn checked(catalog: Catalog) -> Result<Catalog> {
     for Manifest { name, .. } in catalog.manifests() {
-        let is_free = !is_synthetic(name);
         ensure!(
-            is_free,
+            !is_synthetic(name),
             "manifest of `{name}`: must have another name, `{name}` are generated data"
         );
     }
