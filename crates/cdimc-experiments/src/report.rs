@@ -10,7 +10,6 @@ use crate::table::{Row, Summary, Table, costs, or_dash, places, reasons, standin
 use crate::text::Grid;
 use anyhow::Result;
 use cdimc_data::write_whole;
-use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -106,11 +105,10 @@ pub(crate) fn finetuning_losses<'a>(table: &Table<'a>) -> Vec<&'a [f64]> {
 
 /// Mean ACC over the two coordinates of a table's rows, `None` if the rows have other coordinates.
 fn heat_map<'a>(table: &Table<'a>) -> Option<HeatMap<'a>> {
-    let is_in_plane = |point: &&BTreeMap<String, Value>| point.len() == 2;
-    let axes = table.rows.iter().find_map(|row| row.point().filter(is_in_plane))?;
+    let axes = table.rows.iter().map(Row::point).find(|point| point.len() == 2)?;
     let (down, across) = (axes.keys().next()?.as_str(), axes.keys().nth(1)?.as_str());
     let point = |row: &Row<'a>| {
-        let at = |name: &str| row.point()?.get(name).and_then(Value::as_f64);
+        let at = |name: &str| row.point().get(name)?.as_f64();
         Some((at(across)?, at(down)?, row.percent("acc").map(|acc| acc.mean)))
     };
     Some(HeatMap { across, down, points: table.rows.iter().filter_map(point).collect() })

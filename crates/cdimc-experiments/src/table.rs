@@ -14,7 +14,7 @@ pub(crate) struct Table<'a> {
     pub rows: Vec<Row<'a>>,
 }
 
-/// All runs of one method with the same settings.
+/// All runs of one method with the same settings, at least one.
 pub(crate) struct Row<'a> {
     pub label: String,
     pub records: Vec<&'a Record>,
@@ -69,7 +69,7 @@ pub(crate) fn or_dash(value: Option<impl fmt::Display>) -> String {
 
 impl<'a> Row<'a> {
     pub(crate) fn method(&self) -> &'a str {
-        self.records.first().map_or("", |record| methods::registered(&record.cell.method))
+        methods::registered(&self.records[0].cell.method)
     }
 
     /// Whether the row is a method under its own name, without further settings: what the paper's tables show.
@@ -77,8 +77,8 @@ impl<'a> Row<'a> {
         methods::registered(&self.label) == self.method()
     }
 
-    pub(crate) fn point(&self) -> Option<&'a BTreeMap<String, Value>> {
-        self.records.first().map(|record| &record.cell.point)
+    pub(crate) fn point(&self) -> &'a BTreeMap<String, Value> {
+        &self.records[0].cell.point
     }
 
     /// A score times 100 over the runs.

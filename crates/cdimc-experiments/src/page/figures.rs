@@ -8,6 +8,7 @@ use crate::table::{Row, Summary, Table};
 use crate::text::{Figures, Grid, blocks, folded};
 use anyhow::{Context, Result};
 use cdimc_cluster::CdimcNet;
+use serde_json::Value;
 
 /// Where the paper looks for the weight of the graph term and for the learning rate (section 4.4).
 const SUGGESTED: std::ops::RangeInclusive<f64> = 1e-5..=1e-3;
@@ -46,17 +47,16 @@ pub(super) fn part(part: &Part<'_>, figures: &mut Figures) -> Result<String> {
 /// nothing usable count once not at all and once as one cluster for all samples; a verdict stands if both agree.
 fn small_against_large(table: &Table<'_>) -> Option<String> {
     let is_small = |row: &&Row<'_>| {
-        let mut values = row.point().into_iter().flatten().filter_map(|(_, value)| value.as_f64());
+        let mut values = row.point().values().filter_map(Value::as_f64);
         values.all(|value| SUGGESTED.contains(&value))
     };
-    let (inside, outside): (Vec<&Row<'_>>, Vec<&Row<'_>>) =
-        table.rows.iter().filter(|row| row.point().is_some()).partition(is_small);
+    let (inside, outside): (Vec<&Row<'_>>, Vec<&Row<'_>>) = table.rows.iter().partition(is_small);
     let mean = |rows: &[&Row<'_>], unusable: Option<f64>| {
         let acc = |row: &&Row<'_>| row.percent("acc").map(|acc| acc.mean).or(unusable);
         Summary::of(rows.iter().filter_map(acc))
     };
     let (small, large) = (mean(&inside, None)?, mean(&outside, None)?);
-    let one_cluster = 100.0 / inside.first()?.records.first()?.cell.n_clusters as f64;
+    let one_cluster = 100.0 / inside.first()?.records[0].cell.n_clusters as f64;
     let all = [mean(&inside, Some(one_cluster))?, mean(&outside, Some(one_cluster))?];
     let verdict = match (small.mean > large.mean, all[0].mean > all[1].mean) {
         (true, true) => "as in the paper",
