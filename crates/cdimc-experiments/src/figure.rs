@@ -205,10 +205,8 @@ fn apart(heights: &[i32], gap: i32, bottom: i32) -> Vec<i32> {
 /// A figure in a file of its own: dark ink on light ground, or the reverse in dark mode.
 pub(crate) fn alone(svg: &str) -> String {
     const STYLE: &str = "<style>svg{color:#222;background:#fff}@media (prefers-color-scheme:dark){svg{color:#ddd;background:#181818}}</style>";
-    match svg.find('>') {
-        Some(end) => format!("{}{STYLE}{}\n", &svg[..=end], &svg[end + 1..]),
-        None => svg.to_owned(),
-    }
+    let (head, rest) = svg.split_at(svg.find('>').map_or(0, |end| end + 1));
+    format!("{head}{STYLE}{rest}\n")
 }
 
 fn style(size: i32, side: HPos) -> TextStyle<'static> {

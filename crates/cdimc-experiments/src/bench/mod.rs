@@ -209,9 +209,7 @@ impl Line {
         let [dataset, task] = [self.dataset.clone(), name(self.task)];
         let mut cells = vec![dataset, task, self.n_samples.to_string(), self.missing.to_string()];
         cells.extend(ours.cells());
-        cells.extend(
-            peer.map_or_else(|| [(); 3].map(|()| or_dash(None::<f64>)), Measurement::cells),
-        );
+        cells.extend(peer.map_or_else(|| ["–"; 3].map(str::to_owned), Measurement::cells));
         cells.extend([or_dash(ratio), or_dash(agreement)]);
         cells
     }
