@@ -1,4 +1,4 @@
-//! Tests the experiment runner: the program, its folder of results and its exit codes.
+//! Tests the experiment runner, its folder of results and its exit codes, and the table of the benchmark.
 #![allow(clippy::unwrap_used)] // clippy exempts only functions marked as tests
 
 use std::path::Path;
@@ -225,4 +225,17 @@ fn a_closed_pipe_is_no_failure_and_loses_no_record() {
     let silent = xtask(&arguments, out.path()).stdout(closed()).stderr(closed()).status().unwrap();
     assert!(silent.success());
     assert_eq!(records(&out.path().join("smoke")).len(), 20);
+}
+
+#[test]
+fn a_benchmark_has_a_line_per_measurement() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut bench = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    bench.args(["bench", "--task", "neighbors", "--samples", "50,100", "--rounds", "1"]);
+    // Tests read no downloaded data.
+    let output = bench.env("CDIMC_DATASETS", folder.path()).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let printed = text(&output.stdout);
+    assert_eq!(printed.matches(" | neighbors | ").count(), 3, "{printed}");
+    assert!(printed.contains("- neighbors from 50 to 100 samples: time grows"), "{printed}");
 }
