@@ -91,6 +91,9 @@ def entry(name, node):
     methods = [n for n in node.body if isinstance(n, ast.FunctionDef) and not n.name.startswith("_")]
     begins = next((n for n in node.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"), None)
     fields = [n for n in node.body if isinstance(n, ast.AnnAssign) and node.decorator_list]
+    if any(field.target.id == "_" for field in fields):  # Parameters after this field are passed by name.
+        call = ", ".join("*" if f.target.id == "_" else f"{f.target.id}={ast.unparse(f.value)}" for f in fields)
+        begins = ast.parse(f"def f({call}): pass").body[0]
     text = f"## {node.name}\n\n"
     if begins:
         text += signature(name, begins) + "\n\n"

@@ -102,12 +102,10 @@ def _estimator(method: str) -> str:
         doc += [f"{parameter.name} : {shown}, default={_literal(parameter.default)}"]
         doc += [textwrap.indent(_fill(parameter.words), "    ")]
     doc += ["", "See Also", "--------", "MultiViewClusterer : its methods and attributes."]
-    lines = [f"class {name}(MultiViewClusterer):"]
-    lines += ['    """' + textwrap.indent("\n".join(doc), "    ").lstrip(), '    """', "", f'    _method = "{method}"', ""]
-    lines += ["    def __init__(", "        self,", '        n_clusters: int | Literal["auto"] = 8,', "        *,"]
-    lines += [f"        {p.name}: {p.type} = {_literal(p.default)}," for p in parameters]
-    lines += ["    ) -> None:", "        self.n_clusters = n_clusters"]
-    lines += [f"        self.{p.name} = {p.name}" for p in parameters]
+    lines = ["@dataclass(eq=False, repr=False)", f"class {name}(MultiViewClusterer):"]
+    lines += ['    """' + textwrap.indent("\n".join(doc), "    ").lstrip(), '    """', "", f'    _method = "{method}"']
+    lines += ['    n_clusters: int | Literal["auto"] = 8', "    _: KW_ONLY"]
+    lines += [f"    {p.name}: {p.type} = {_literal(p.default)}" for p in parameters]
     return "\n".join(lines)
 
 
@@ -130,6 +128,7 @@ def generate() -> str:
 
         from __future__ import annotations
 
+        from dataclasses import KW_ONLY, dataclass
         from typing import Any, Literal
 
         from ._estimator import MultiViewClusterer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 from ._estimator import MultiViewClusterer
@@ -24,6 +25,7 @@ __all__ = [
 ]
 
 
+@dataclass(eq=False, repr=False)
 class TMixture(MultiViewClusterer):
     """One mixture over all views: every cluster is a multivariate t distribution in every view, a sample
     has one cluster, and missing views drop out of the likelihood.
@@ -69,39 +71,23 @@ class TMixture(MultiViewClusterer):
     """
 
     _method = "t-mixture"
-
-    def __init__(
-        self,
-        n_clusters: int | Literal["auto"] = 8,
-        *,
-        coordinates: Literal["auto", "unit", "standard", "centered", "ranks"] = "auto",
-        dimensions: int = 20,
-        degrees_of_freedom: float = 5.0,
-        pooling: float | None = None,
-        diagonal: float | None = None,
-        starts: int = 16,
-        search_samples: int = 20000,
-        coverage: float = 0.9,
-        n_clusters_range: tuple[int, int] = (2, 12),
-        strict: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.coordinates = coordinates
-        self.dimensions = dimensions
-        self.degrees_of_freedom = degrees_of_freedom
-        self.pooling = pooling
-        self.diagonal = diagonal
-        self.starts = starts
-        self.search_samples = search_samples
-        self.coverage = coverage
-        self.n_clusters_range = n_clusters_range
-        self.strict = strict
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_clusters: int | Literal["auto"] = 8
+    _: KW_ONLY
+    coordinates: Literal["auto", "unit", "standard", "centered", "ranks"] = "auto"
+    dimensions: int = 20
+    degrees_of_freedom: float = 5.0
+    pooling: float | None = None
+    diagonal: float | None = None
+    starts: int = 16
+    search_samples: int = 20000
+    coverage: float = 0.9
+    n_clusters_range: tuple[int, int] = (2, 12)
+    strict: bool = False
+    random_state: Any = None
+    n_jobs: int | None = None
 
 
+@dataclass(eq=False, repr=False)
 class CDIMCNet(MultiViewClusterer):
     """Cognitive deep incomplete multi-view clustering: one autoencoder per view, one latent per sample
     that is fused from its views, and clusters that are learned from easy samples to hard ones.
@@ -185,75 +171,41 @@ class CDIMCNet(MultiViewClusterer):
     """
 
     _method = "cdimc-net"
-
-    def __init__(
-        self,
-        n_clusters: int | Literal["auto"] = 8,
-        *,
-        input: Literal["coordinates", "columns"] = "coordinates",
-        directions: int = 40,
-        neighbors: int = 10,
-        alpha: float | tuple[float, ...] = (0.01, 0.1),
-        batch_size: int = 128,
-        device: Literal["cpu", "cuda"] = "cpu",
-        restarts: int = 4,
-        choice: Literal["shared-information", "inertia"] = "shared-information",
-        pretrain_epochs: int = 400,
-        pretrain_learning_rate: float = 0.02,
-        finetune_rounds: int = 20,
-        finetune_epochs_per_round: int = 7,
-        finetune_learning_rate: float = 0.0001,
-        finetune_self_paced: bool = True,
-        finetune_age_scope: Literal["cluster", "all"] = "cluster",
-        advanced_order: Literal["shuffled", "file"] = "shuffled",
-        advanced_square_decoder_layer: bool = False,
-        advanced_decay: Literal["linear", "none"] = "linear",
-        advanced_momentum: float = 0.95,
-        advanced_view_dropout: float = 0.5,
-        advanced_age_rule: Literal["code", "paper"] = "code",
-        advanced_normalization: Literal["selected", "batch"] = "selected",
-        advanced_minimum_rounds: int = 81,
-        advanced_engine: Literal["fused", "candle"] | None = None,
-        advanced_hidden_ratio: float | None = None,
-        advanced_wide: int | None = None,
-        n_clusters_range: tuple[int, int] = (2, 12),
-        strict: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.input = input
-        self.directions = directions
-        self.neighbors = neighbors
-        self.alpha = alpha
-        self.batch_size = batch_size
-        self.device = device
-        self.restarts = restarts
-        self.choice = choice
-        self.pretrain_epochs = pretrain_epochs
-        self.pretrain_learning_rate = pretrain_learning_rate
-        self.finetune_rounds = finetune_rounds
-        self.finetune_epochs_per_round = finetune_epochs_per_round
-        self.finetune_learning_rate = finetune_learning_rate
-        self.finetune_self_paced = finetune_self_paced
-        self.finetune_age_scope = finetune_age_scope
-        self.advanced_order = advanced_order
-        self.advanced_square_decoder_layer = advanced_square_decoder_layer
-        self.advanced_decay = advanced_decay
-        self.advanced_momentum = advanced_momentum
-        self.advanced_view_dropout = advanced_view_dropout
-        self.advanced_age_rule = advanced_age_rule
-        self.advanced_normalization = advanced_normalization
-        self.advanced_minimum_rounds = advanced_minimum_rounds
-        self.advanced_engine = advanced_engine
-        self.advanced_hidden_ratio = advanced_hidden_ratio
-        self.advanced_wide = advanced_wide
-        self.n_clusters_range = n_clusters_range
-        self.strict = strict
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_clusters: int | Literal["auto"] = 8
+    _: KW_ONLY
+    input: Literal["coordinates", "columns"] = "coordinates"
+    directions: int = 40
+    neighbors: int = 10
+    alpha: float | tuple[float, ...] = (0.01, 0.1)
+    batch_size: int = 128
+    device: Literal["cpu", "cuda"] = "cpu"
+    restarts: int = 4
+    choice: Literal["shared-information", "inertia"] = "shared-information"
+    pretrain_epochs: int = 400
+    pretrain_learning_rate: float = 0.02
+    finetune_rounds: int = 20
+    finetune_epochs_per_round: int = 7
+    finetune_learning_rate: float = 0.0001
+    finetune_self_paced: bool = True
+    finetune_age_scope: Literal["cluster", "all"] = "cluster"
+    advanced_order: Literal["shuffled", "file"] = "shuffled"
+    advanced_square_decoder_layer: bool = False
+    advanced_decay: Literal["linear", "none"] = "linear"
+    advanced_momentum: float = 0.95
+    advanced_view_dropout: float = 0.5
+    advanced_age_rule: Literal["code", "paper"] = "code"
+    advanced_normalization: Literal["selected", "batch"] = "selected"
+    advanced_minimum_rounds: int = 81
+    advanced_engine: Literal["fused", "candle"] | None = None
+    advanced_hidden_ratio: float | None = None
+    advanced_wide: int | None = None
+    n_clusters_range: tuple[int, int] = (2, 12)
+    strict: bool = False
+    random_state: Any = None
+    n_jobs: int | None = None
 
 
+@dataclass(eq=False, repr=False)
 class BestView(MultiViewClusterer):
     """Clusters the view whose clusters agree best with the other views.
 
@@ -290,25 +242,16 @@ class BestView(MultiViewClusterer):
     """
 
     _method = "best-view"
-
-    def __init__(
-        self,
-        n_clusters: int | Literal["auto"] = 8,
-        *,
-        restarts: int = 20,
-        n_clusters_range: tuple[int, int] = (2, 12),
-        strict: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.restarts = restarts
-        self.n_clusters_range = n_clusters_range
-        self.strict = strict
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_clusters: int | Literal["auto"] = 8
+    _: KW_ONLY
+    restarts: int = 20
+    n_clusters_range: tuple[int, int] = (2, 12)
+    strict: bool = False
+    random_state: Any = None
+    n_jobs: int | None = None
 
 
+@dataclass(eq=False, repr=False)
 class Concat(MultiViewClusterer):
     """k-means on the concatenation of the views.
 
@@ -338,25 +281,16 @@ class Concat(MultiViewClusterer):
     """
 
     _method = "concat"
-
-    def __init__(
-        self,
-        n_clusters: int | Literal["auto"] = 8,
-        *,
-        restarts: int = 20,
-        n_clusters_range: tuple[int, int] = (2, 12),
-        strict: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.restarts = restarts
-        self.n_clusters_range = n_clusters_range
-        self.strict = strict
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_clusters: int | Literal["auto"] = 8
+    _: KW_ONLY
+    restarts: int = 20
+    n_clusters_range: tuple[int, int] = (2, 12)
+    strict: bool = False
+    random_state: Any = None
+    n_jobs: int | None = None
 
 
+@dataclass(eq=False, repr=False)
 class PMVC(MultiViewClusterer):
     """Partial multi-view clustering: two views, every sample in both or in one.
 
@@ -398,33 +332,20 @@ class PMVC(MultiViewClusterer):
     """
 
     _method = "pmvc"
-
-    def __init__(
-        self,
-        n_clusters: int | Literal["auto"] = 8,
-        *,
-        lambda_: float = 0.01,
-        paired_iterations: int = 20,
-        iterations: int = 20,
-        tolerance: float = 1e-06,
-        restarts: int = 20,
-        n_clusters_range: tuple[int, int] = (2, 12),
-        strict: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.lambda_ = lambda_
-        self.paired_iterations = paired_iterations
-        self.iterations = iterations
-        self.tolerance = tolerance
-        self.restarts = restarts
-        self.n_clusters_range = n_clusters_range
-        self.strict = strict
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_clusters: int | Literal["auto"] = 8
+    _: KW_ONLY
+    lambda_: float = 0.01
+    paired_iterations: int = 20
+    iterations: int = 20
+    tolerance: float = 1e-06
+    restarts: int = 20
+    n_clusters_range: tuple[int, int] = (2, 12)
+    strict: bool = False
+    random_state: Any = None
+    n_jobs: int | None = None
 
 
+@dataclass(eq=False, repr=False)
 class IMG(MultiViewClusterer):
     """Incomplete multi-modal grouping: two views, every sample in both or in one.
 
@@ -473,41 +394,24 @@ class IMG(MultiViewClusterer):
     """
 
     _method = "img"
-
-    def __init__(
-        self,
-        n_clusters: int | Literal["auto"] = 8,
-        *,
-        lambda_: float = 0.1,
-        beta: float = 0.3,
-        gamma: float = 0.1,
-        first_laplacian: Literal["zero", "random"] = "zero",
-        max_iterations: int = 200,
-        tolerance: float = 1e-08,
-        read_out: Literal["normalized-cut", "representation"] = "normalized-cut",
-        restarts: int = 100,
-        max_bytes: int = 8589934592,
-        n_clusters_range: tuple[int, int] = (2, 12),
-        strict: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.lambda_ = lambda_
-        self.beta = beta
-        self.gamma = gamma
-        self.first_laplacian = first_laplacian
-        self.max_iterations = max_iterations
-        self.tolerance = tolerance
-        self.read_out = read_out
-        self.restarts = restarts
-        self.max_bytes = max_bytes
-        self.n_clusters_range = n_clusters_range
-        self.strict = strict
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_clusters: int | Literal["auto"] = 8
+    _: KW_ONLY
+    lambda_: float = 0.1
+    beta: float = 0.3
+    gamma: float = 0.1
+    first_laplacian: Literal["zero", "random"] = "zero"
+    max_iterations: int = 200
+    tolerance: float = 1e-08
+    read_out: Literal["normalized-cut", "representation"] = "normalized-cut"
+    restarts: int = 100
+    max_bytes: int = 8589934592
+    n_clusters_range: tuple[int, int] = (2, 12)
+    strict: bool = False
+    random_state: Any = None
+    n_jobs: int | None = None
 
 
+@dataclass(eq=False, repr=False)
 class IMCGRMF(MultiViewClusterer):
     """Graph regularized matrix factorization. Every sample must have all views or exactly one, and no view
     may have fewer features than clusters.
@@ -554,35 +458,21 @@ class IMCGRMF(MultiViewClusterer):
     """
 
     _method = "imc-grmf"
-
-    def __init__(
-        self,
-        n_clusters: int | Literal["auto"] = 8,
-        *,
-        lambda1: float = 100.0,
-        lambda2: float = 0.001,
-        neighbors: int = 10,
-        max_iterations: int = 100,
-        tolerance: float = 1e-07,
-        restarts: int = 20,
-        n_clusters_range: tuple[int, int] = (2, 12),
-        strict: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.lambda1 = lambda1
-        self.lambda2 = lambda2
-        self.neighbors = neighbors
-        self.max_iterations = max_iterations
-        self.tolerance = tolerance
-        self.restarts = restarts
-        self.n_clusters_range = n_clusters_range
-        self.strict = strict
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_clusters: int | Literal["auto"] = 8
+    _: KW_ONLY
+    lambda1: float = 100.0
+    lambda2: float = 0.001
+    neighbors: int = 10
+    max_iterations: int = 100
+    tolerance: float = 1e-07
+    restarts: int = 20
+    n_clusters_range: tuple[int, int] = (2, 12)
+    strict: bool = False
+    random_state: Any = None
+    n_jobs: int | None = None
 
 
+@dataclass(eq=False, repr=False)
 class MIC(MultiViewClusterer):
     """Weighted nonnegative factorization of every view with a common consensus U*.
 
@@ -633,41 +523,24 @@ class MIC(MultiViewClusterer):
     """
 
     _method = "mic"
-
-    def __init__(
-        self,
-        n_clusters: int | Literal["auto"] = 8,
-        *,
-        alpha: float = 0.01,
-        beta: float = 1e-07,
-        rounds: int = 15,
-        sweeps: int = 50,
-        cycles: int = 3,
-        initial_sweeps: int = 100,
-        missing_weight: float | None = None,
-        nonnegative: Literal["clip", "unit-shift", "min-max"] = "unit-shift",
-        restarts: int = 20,
-        n_clusters_range: tuple[int, int] = (2, 12),
-        strict: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.alpha = alpha
-        self.beta = beta
-        self.rounds = rounds
-        self.sweeps = sweeps
-        self.cycles = cycles
-        self.initial_sweeps = initial_sweeps
-        self.missing_weight = missing_weight
-        self.nonnegative = nonnegative
-        self.restarts = restarts
-        self.n_clusters_range = n_clusters_range
-        self.strict = strict
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_clusters: int | Literal["auto"] = 8
+    _: KW_ONLY
+    alpha: float = 0.01
+    beta: float = 1e-07
+    rounds: int = 15
+    sweeps: int = 50
+    cycles: int = 3
+    initial_sweeps: int = 100
+    missing_weight: float | None = None
+    nonnegative: Literal["clip", "unit-shift", "min-max"] = "unit-shift"
+    restarts: int = 20
+    n_clusters_range: tuple[int, int] = (2, 12)
+    strict: bool = False
+    random_state: Any = None
+    n_jobs: int | None = None
 
 
+@dataclass(eq=False, repr=False)
 class OMVC(MultiViewClusterer):
     """Nonnegative factorization of every view with a common consensus U*, chunk by chunk.
 
@@ -718,43 +591,25 @@ class OMVC(MultiViewClusterer):
     """
 
     _method = "omvc"
-
-    def __init__(
-        self,
-        n_clusters: int | Literal["auto"] = 8,
-        *,
-        alpha: float = 0.01,
-        beta: float = 1e-07,
-        chunk_size: int = 50,
-        passes: int = 2,
-        iterations: int = 200,
-        tolerance: float = 0.0001,
-        missing_weight: Literal["full", "presence"] = "full",
-        nonnegative: Literal["clip", "unit-shift", "min-max"] = "clip",
-        order: Literal["shuffled", "file"] = "shuffled",
-        restarts: int = 20,
-        n_clusters_range: tuple[int, int] = (2, 12),
-        strict: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.alpha = alpha
-        self.beta = beta
-        self.chunk_size = chunk_size
-        self.passes = passes
-        self.iterations = iterations
-        self.tolerance = tolerance
-        self.missing_weight = missing_weight
-        self.nonnegative = nonnegative
-        self.order = order
-        self.restarts = restarts
-        self.n_clusters_range = n_clusters_range
-        self.strict = strict
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_clusters: int | Literal["auto"] = 8
+    _: KW_ONLY
+    alpha: float = 0.01
+    beta: float = 1e-07
+    chunk_size: int = 50
+    passes: int = 2
+    iterations: int = 200
+    tolerance: float = 0.0001
+    missing_weight: Literal["full", "presence"] = "full"
+    nonnegative: Literal["clip", "unit-shift", "min-max"] = "clip"
+    order: Literal["shuffled", "file"] = "shuffled"
+    restarts: int = 20
+    n_clusters_range: tuple[int, int] = (2, 12)
+    strict: bool = False
+    random_state: Any = None
+    n_jobs: int | None = None
 
 
+@dataclass(eq=False, repr=False)
 class DAIMC(MultiViewClusterer):
     """Weighted semi-nonnegative factorization with a common coefficient matrix P and bases aligned by
     sparse regression.
@@ -807,41 +662,24 @@ class DAIMC(MultiViewClusterer):
     """
 
     _method = "daimc"
-
-    def __init__(
-        self,
-        n_clusters: int | Literal["auto"] = 8,
-        *,
-        alpha: float = 0.0001,
-        beta: float = 10000.0,
-        iterations: int = 30,
-        tolerance: float = 0.0001,
-        sweeps: int = 30,
-        standardize: bool = False,
-        unit_embedding: bool = False,
-        initial_restarts: int = 20,
-        restarts: int = 20,
-        n_clusters_range: tuple[int, int] = (2, 12),
-        strict: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.alpha = alpha
-        self.beta = beta
-        self.iterations = iterations
-        self.tolerance = tolerance
-        self.sweeps = sweeps
-        self.standardize = standardize
-        self.unit_embedding = unit_embedding
-        self.initial_restarts = initial_restarts
-        self.restarts = restarts
-        self.n_clusters_range = n_clusters_range
-        self.strict = strict
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_clusters: int | Literal["auto"] = 8
+    _: KW_ONLY
+    alpha: float = 0.0001
+    beta: float = 10000.0
+    iterations: int = 30
+    tolerance: float = 0.0001
+    sweeps: int = 30
+    standardize: bool = False
+    unit_embedding: bool = False
+    initial_restarts: int = 20
+    restarts: int = 20
+    n_clusters_range: tuple[int, int] = (2, 12)
+    strict: bool = False
+    random_state: Any = None
+    n_jobs: int | None = None
 
 
+@dataclass(eq=False, repr=False)
 class OPIMC(MultiViewClusterer):
     """Multi-view k-means with shared labels and centers shrunk by a ridge, chunk by chunk.
 
@@ -885,35 +723,21 @@ class OPIMC(MultiViewClusterer):
     """
 
     _method = "opimc"
-
-    def __init__(
-        self,
-        n_clusters: int | Literal["auto"] = 8,
-        *,
-        alpha: float = 1.0,
-        chunk_size: int = 250,
-        passes: int = 1,
-        iterations: int = 30,
-        tolerance: float = 1e-06,
-        order: Literal["shuffled", "file"] = "shuffled",
-        n_clusters_range: tuple[int, int] = (2, 12),
-        strict: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.alpha = alpha
-        self.chunk_size = chunk_size
-        self.passes = passes
-        self.iterations = iterations
-        self.tolerance = tolerance
-        self.order = order
-        self.n_clusters_range = n_clusters_range
-        self.strict = strict
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_clusters: int | Literal["auto"] = 8
+    _: KW_ONLY
+    alpha: float = 1.0
+    chunk_size: int = 250
+    passes: int = 1
+    iterations: int = 30
+    tolerance: float = 1e-06
+    order: Literal["shuffled", "file"] = "shuffled"
+    n_clusters_range: tuple[int, int] = (2, 12)
+    strict: bool = False
+    random_state: Any = None
+    n_jobs: int | None = None
 
 
+@dataclass(eq=False, repr=False)
 class MKKMIK(MultiViewClusterer):
     """Multiple kernel k-means with incomplete kernels; faster than ``MkkmIkMkc``.
 
@@ -956,35 +780,21 @@ class MKKMIK(MultiViewClusterer):
     """
 
     _method = "mkkm-ik"
-
-    def __init__(
-        self,
-        n_clusters: int | Literal["auto"] = 8,
-        *,
-        kernel: Literal["linear", "gaussian", "quadratic"] = "linear",
-        scaling: Literal["unit-rows", "standard", "none"] = "unit-rows",
-        max_iterations: int = 100,
-        tolerance: float = 0.001,
-        restarts: int = 50,
-        max_bytes: int = 8589934592,
-        n_clusters_range: tuple[int, int] = (2, 12),
-        strict: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.kernel = kernel
-        self.scaling = scaling
-        self.max_iterations = max_iterations
-        self.tolerance = tolerance
-        self.restarts = restarts
-        self.max_bytes = max_bytes
-        self.n_clusters_range = n_clusters_range
-        self.strict = strict
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_clusters: int | Literal["auto"] = 8
+    _: KW_ONLY
+    kernel: Literal["linear", "gaussian", "quadratic"] = "linear"
+    scaling: Literal["unit-rows", "standard", "none"] = "unit-rows"
+    max_iterations: int = 100
+    tolerance: float = 0.001
+    restarts: int = 50
+    max_bytes: int = 8589934592
+    n_clusters_range: tuple[int, int] = (2, 12)
+    strict: bool = False
+    random_state: Any = None
+    n_jobs: int | None = None
 
 
+@dataclass(eq=False, repr=False)
 class MKKMIKMKC(MultiViewClusterer):
     """Multiple kernel k-means with mutual kernel completion.
 
@@ -1037,41 +847,24 @@ class MKKMIKMKC(MultiViewClusterer):
     """
 
     _method = "mkkm-ik-mkc"
-
-    def __init__(
-        self,
-        n_clusters: int | Literal["auto"] = 8,
-        *,
-        kernel: Literal["linear", "gaussian", "quadratic"] = "linear",
-        scaling: Literal["unit-rows", "standard", "none"] = "unit-rows",
-        filling: Literal["zero", "mean"] = "zero",
-        coefficients: Literal["exact", "authors-code"] = "exact",
-        lambda_: float | None = None,
-        max_iterations: int = 30,
-        tolerance: float = 0.001,
-        restarts: int = 50,
-        max_bytes: int = 8589934592,
-        n_clusters_range: tuple[int, int] = (2, 12),
-        strict: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.kernel = kernel
-        self.scaling = scaling
-        self.filling = filling
-        self.coefficients = coefficients
-        self.lambda_ = lambda_
-        self.max_iterations = max_iterations
-        self.tolerance = tolerance
-        self.restarts = restarts
-        self.max_bytes = max_bytes
-        self.n_clusters_range = n_clusters_range
-        self.strict = strict
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_clusters: int | Literal["auto"] = 8
+    _: KW_ONLY
+    kernel: Literal["linear", "gaussian", "quadratic"] = "linear"
+    scaling: Literal["unit-rows", "standard", "none"] = "unit-rows"
+    filling: Literal["zero", "mean"] = "zero"
+    coefficients: Literal["exact", "authors-code"] = "exact"
+    lambda_: float | None = None
+    max_iterations: int = 30
+    tolerance: float = 0.001
+    restarts: int = 50
+    max_bytes: int = 8589934592
+    n_clusters_range: tuple[int, int] = (2, 12)
+    strict: bool = False
+    random_state: Any = None
+    n_jobs: int | None = None
 
 
+@dataclass(eq=False, repr=False)
 class PMVCCGAN(MultiViewClusterer):
     """Partial multi-view clustering by a consistent GAN: two views, every sample in both or in one.
 
@@ -1125,40 +918,20 @@ class PMVCCGAN(MultiViewClusterer):
     """
 
     _method = "pmvc-cgan"
-
-    def __init__(
-        self,
-        n_clusters: int | Literal["auto"] = 8,
-        *,
-        widths: tuple[int, ...] = (500, 300, 100),
-        batch_size: int = 32,
-        autoencoder_epochs: int = 40,
-        adversarial_epochs: int = 20,
-        clustering_epochs: int = 20,
-        learning_rate: float = 0.0001,
-        beta1: float = 0.5,
-        beta2: float = 0.999,
-        order: Literal["shuffled", "file"] = "shuffled",
-        restarts: int = 10,
-        device: Literal["cpu", "cuda"] = "cpu",
-        n_clusters_range: tuple[int, int] = (2, 12),
-        strict: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.widths = widths
-        self.batch_size = batch_size
-        self.autoencoder_epochs = autoencoder_epochs
-        self.adversarial_epochs = adversarial_epochs
-        self.clustering_epochs = clustering_epochs
-        self.learning_rate = learning_rate
-        self.beta1 = beta1
-        self.beta2 = beta2
-        self.order = order
-        self.restarts = restarts
-        self.device = device
-        self.n_clusters_range = n_clusters_range
-        self.strict = strict
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_clusters: int | Literal["auto"] = 8
+    _: KW_ONLY
+    widths: tuple[int, ...] = (500, 300, 100)
+    batch_size: int = 32
+    autoencoder_epochs: int = 40
+    adversarial_epochs: int = 20
+    clustering_epochs: int = 20
+    learning_rate: float = 0.0001
+    beta1: float = 0.5
+    beta2: float = 0.999
+    order: Literal["shuffled", "file"] = "shuffled"
+    restarts: int = 10
+    device: Literal["cpu", "cuda"] = "cpu"
+    n_clusters_range: tuple[int, int] = (2, 12)
+    strict: bool = False
+    random_state: Any = None
+    n_jobs: int | None = None
