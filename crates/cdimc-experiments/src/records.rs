@@ -97,26 +97,21 @@ pub(crate) fn write(path: &Path, records: &[Record]) -> Result<()> {
     Ok(write_whole(path, lines.concat().as_bytes())?)
 }
 
-/// Returns the newest record of every cell, in the order of their first records.
+/// Returns the newest record of every cell, in the order of their first records. A record of the same run under later
+/// names counts as newer, and a failure never replaces a result.
 pub(crate) fn newest(records: Vec<Record>) -> Vec<Record> {
+    let rank = |r: &Record| (r.outcome.status != Status::Failed, r.circumstances.finished);
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut kept: Vec<Record> = Vec::new();
     for record in records {
         let place = *places.entry(record.key.clone()).or_insert(kept.len());
         match kept.get_mut(place) {
             None => kept.push(record),
-            Some(known) if supersedes(&record, known) => *known = record,
+            Some(known) if rank(&record) >= rank(known) => *known = record,
             Some(_) => {}
         }
     }
     kept
-}
-
-/// Returns whether a record replaces an earlier record of the same cell. A record of a later run does, and so does a
-/// record of the same run under later names. A failure never replaces a result.
-fn supersedes(record: &Record, other: &Record) -> bool {
-    let rank = |r: &Record| (r.outcome.status != Status::Failed, r.circumstances.finished);
-    rank(record) >= rank(other)
 }
 
 /// Finished cells by their keys.
