@@ -5,16 +5,6 @@ use cdimc::report::drawing::{BLUE, GRAY, INK, PALETTE, draw, grid, words};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-/// A value of every point of a grid.
-pub(crate) struct HeatMap<'a> {
-    /// What the columns are.
-    pub across: &'a str,
-    /// What the rows are.
-    pub down: &'a str,
-    /// Column, row, value in 0..=100.
-    pub points: Vec<(f64, f64, Option<f64>)>,
-}
-
 /// A method's scores over the missing rates.
 pub(crate) struct Series {
     /// What stands at the line's end.
@@ -73,15 +63,20 @@ pub(crate) fn dots(title: &str, rows: &[(String, Vec<f64>)]) -> String {
     })
 }
 
-/// Values over two settings, light to dark from 0 to 100, a dash where there is none.
-pub(crate) fn heat_map(title: &str, map: &HeatMap<'_>) -> String {
-    let columns = axis(map.points.iter().map(|point| point.0));
-    let rows = axis(map.points.iter().map(|point| point.1));
+/// Values over two settings, light to dark from 0 to 100, a dash where there is none. A point is a column, a row and
+/// the value there; the names of both settings come in the same order.
+pub(crate) fn heat_map(
+    title: &str,
+    [across, down]: [&str; 2],
+    points: &[(f64, f64, Option<f64>)],
+) -> String {
+    let columns = axis(points.iter().map(|point| point.0));
+    let rows = axis(points.iter().map(|point| point.1));
     let (left, top, width, height) = (110, 78, 78, 30);
     let size = (left + width * columns.len() as i32 + 20, top + height * rows.len() as i32 + 14);
     draw((size.0.max(420), size.1), |root| {
         root.draw(&Text::new(title.to_owned(), (8, 18), style(15, HPos::Left)))?;
-        let axes = format!("across: {}, down: {}", map.across, map.down);
+        let axes = format!("across: {across}, down: {down}");
         root.draw(&Text::new(axes, (8, 42), style(12, HPos::Left)))?;
         let middle = |start: i32, step: i32, i: usize| start + step * i as i32 + step / 2;
         for (c, value) in columns.iter().enumerate() {
@@ -92,7 +87,7 @@ pub(crate) fn heat_map(title: &str, map: &HeatMap<'_>) -> String {
             let at = (left - 10, middle(top, height, r));
             root.draw(&Text::new(short(*value), at, style(12, HPos::Right)))?;
         }
-        for &(x, y, value) in &map.points {
+        for &(x, y, value) in points {
             let index = |axis: &[f64], at: f64| axis.iter().position(|&known| known == at);
             let (Some(c), Some(r)) = (index(&columns, x), index(&rows, y)) else { continue };
             let at = (middle(left, width, c), middle(top, height, r));
@@ -251,11 +246,10 @@ mod tests {
             color,
             points: vec![(0.1, summary(mean)), (0.3, summary(mean - 10.0))],
         };
-        let points = vec![(1e-5, 0.1, Some(90.0)), (0.1, 0.1, None), (1e-5, 1.0, Some(55.5))];
-        let map = HeatMap { across: "learning rate", down: "alpha", points };
+        let points = [(1e-5, 0.1, Some(90.0)), (0.1, 0.1, None), (1e-5, 1.0, Some(55.5))];
         vec![
             bars("bars", &[("a & b".into(), summary(90.0)), ("c".into(), summary(50.0))]),
-            heat_map("map", &map),
+            heat_map("map", ["learning rate", "alpha"], &points),
             dots("dots", &[("every run".into(), vec![0.0, 55.5])]),
             curves("curves", "round", &[&[3.0, 2.0, 1.0], &[2.0], &[]]),
             against_rate(

@@ -2,7 +2,7 @@
 
 use crate::cell::Cell;
 use crate::experiment::{Experiment, Figure};
-use crate::figure::{self, HeatMap};
+use crate::figure;
 use crate::methods::BSV;
 use crate::published::Published;
 use crate::record::{Record, Status};
@@ -83,7 +83,7 @@ pub(crate) fn draw(figure: Figure, table: &Table<'_>) -> Option<String> {
             let bars: Vec<(String, Summary)> = rows.iter().filter_map(bar).collect();
             (!bars.is_empty()).then(|| figure::bars(&title, &bars))
         }
-        Figure::Grid => heat_map(table).map(|map| figure::heat_map(&title, &map)),
+        Figure::Grid => heat_map(&title, table),
         Figure::Dots => {
             let dots = |row: &Row| (row.label.clone(), row.percents("acc"));
             Some(figure::dots(&title, &rows.iter().map(dots).collect::<Vec<_>>()))
@@ -104,14 +104,15 @@ pub(crate) fn finetuning_losses<'a>(table: &Table<'a>) -> Vec<&'a [f64]> {
 }
 
 /// Mean ACC over the two coordinates of a table's rows, `None` if the rows have other coordinates.
-fn heat_map<'a>(table: &Table<'a>) -> Option<HeatMap<'a>> {
+fn heat_map(title: &str, table: &Table<'_>) -> Option<String> {
     let axes = table.rows.iter().map(Row::point).find(|point| point.len() == 2)?;
     let (down, across) = (axes.keys().next()?.as_str(), axes.keys().nth(1)?.as_str());
-    let point = |row: &Row<'a>| {
+    let point = |row: &Row<'_>| {
         let at = |name: &str| row.point().get(name)?.as_f64();
         Some((at(across)?, at(down)?, row.percent("acc").map(|acc| acc.mean)))
     };
-    Some(HeatMap { across, down, points: table.rows.iter().filter_map(point).collect() })
+    let points: Vec<_> = table.rows.iter().filter_map(point).collect();
+    Some(figure::heat_map(title, [across, down], &points))
 }
 
 /// Head and rows of a table as text cells, with the paper's numbers if it has some.
