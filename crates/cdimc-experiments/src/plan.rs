@@ -28,11 +28,8 @@ pub(crate) fn cells(experiment: &Experiment, selection: &Selection) -> Result<Ve
         !takes_rates || !rates.is_empty(),
         "experiment {named}: rates = 0: a chosen pattern takes a rate, so at least one is needed"
     );
-    for rate in &selection.rate {
-        ensure!(
-            takes_rates,
-            "experiment {named}: missing rate = {rate}: no chosen pattern takes a rate"
-        );
+    if let (Some(rate), false) = (selection.rate.first(), takes_rates) {
+        bail!("experiment {named}: missing rate = {rate}: no chosen pattern takes a rate");
     }
     let rows = rows(experiment, selection)?;
     // Every name is checked before the first data set is read.
