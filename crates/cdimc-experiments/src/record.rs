@@ -51,8 +51,8 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    pub(crate) fn without_scores(status: Status, reason: impl Into<String>) -> Self {
-        Self { status, reason: Some(reason.into()), ..Self::default() }
+    pub(crate) fn without_scores(status: Status, reason: String) -> Self {
+        Self { status, reason: Some(reason), ..Self::default() }
     }
 
     pub(crate) fn curve(&self, name: &str) -> Option<&[f64]> {
