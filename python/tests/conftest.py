@@ -26,6 +26,12 @@ QUICK = {
 PAIRED = ("pmvc", "img", "imc-grmf", "pmvc-cgan")
 
 
+def refused(message, call, *arguments, **parameters):
+    """Checks that the call raises a ValueError with this message, a regular expression."""
+    with pytest.raises(ValueError, match=message):
+        call(*arguments, **parameters)
+
+
 @pytest.fixture(scope="session")
 def data():
     """60 samples in 3 clusters, three views, 30 % missing from each."""

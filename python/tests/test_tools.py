@@ -5,6 +5,7 @@ import pytest
 from sklearn import metrics as peer
 
 import cdimc
+from conftest import refused
 
 pd = pytest.importorskip("pandas")
 
@@ -30,8 +31,7 @@ def test_scores_equal_scikit_learn():
     naming = cdimc.metrics.match_labels(truth, found)
     named = np.array([naming[c] if naming[c] is not None else -9 for c in found])
     assert cdimc.metrics.accuracy(truth, found) == np.mean(named == truth)
-    with pytest.raises(ValueError, match="truth has 2 samples, found has 1: must be the same samples"):
-        cdimc.metrics.accuracy([0, 1], [0])
+    refused("truth has 2 samples, found has 1: must be the same samples", cdimc.metrics.accuracy, [0, 1], [0])
     with pytest.raises(ValueError, match=r"found has the shape \(2, 2\): must be one label per sample"):
         cdimc.metrics.accuracy([0, 1, 1, 0], [[0, 1], [1, 0]])
     with pytest.raises(ValueError, match="normalizer = 'sqrt': must be one of arithmetic, geometric, min, max"):
@@ -53,8 +53,7 @@ def test_samples_without_a_class_or_a_cluster_are_left_out_of_scores(truth, foun
     expected = cdimc.metrics.scores(list("aabbcc"), [2, 2, 0, 2, 1, 1])
     assert cdimc.metrics.scores(truth, found) == pytest.approx(expected)
     assert len(cdimc.metrics.match_labels(truth, found)) == 3
-    with pytest.raises(ValueError, match="no sample has both a class and a cluster"):
-        cdimc.metrics.ari(truth[-1:], found[-1:])
+    refused("no sample has both a class and a cluster", cdimc.metrics.ari, truth[-1:], found[-1:])
 
 
 @pytest.mark.parametrize(
@@ -82,14 +81,10 @@ def test_patterns_have_their_counts(pattern, observed):
 
 
 def test_patterns_that_cannot_be_are_refused():
-    with pytest.raises(ValueError, match=r"missing rate = 1.2: must lie in \[0, 1\)"):
-        cdimc.missing.PerView(1.2).mask(10, 2, seed=0)
-    with pytest.raises(ValueError, match="every sample must keep a view"):
-        cdimc.missing.PerView(0.7).mask(10, 2, seed=0)
-    with pytest.raises(ValueError, match='missing pattern = "cohorts": must be complete, '):
-        cdimc.missing.Text("cohorts").mask(10, 2, seed=0)
-    with pytest.raises(ValueError, match="the mask has shape"):
-        cdimc.missing.hide([np.ones((3, 2))], np.ones((2, 1)))
+    refused(r"missing rate = 1.2: must lie in \[0, 1\)", cdimc.missing.PerView(1.2).mask, 10, 2, seed=0)
+    refused("every sample must keep a view", cdimc.missing.PerView(0.7).mask, 10, 2, seed=0)
+    refused('missing pattern = "cohorts": must be complete, ', cdimc.missing.Text("cohorts").mask, 10, 2, seed=0)
+    refused("the mask has shape", cdimc.missing.hide, [np.ones((3, 2))], np.ones((2, 1)))
     for odd in (np.nan, -1):
         with pytest.raises(ValueError, match=f"the mask has the value {odd}.*: must be 1 where observed, 0 where missing"):
             cdimc.missing.hide([np.ones((3, 2))], np.array([[1], [odd], [1]]))
@@ -123,16 +118,13 @@ def test_data_sets_come_with_their_truth():
     digits = cdimc.datasets.load("digits")
     assert [view.shape[0] for view in digits.views.values()] == [1797] * 4
     assert set(digits.target) == set(range(10)) and "digits" in cdimc.datasets.names()
-    with pytest.raises(ValueError, match="nowhere"):
-        cdimc.datasets.load("nowhere")
+    refused("nowhere", cdimc.datasets.load, "nowhere")
     with pytest.raises(ValueError):
         cdimc.datasets.make_views(0)
-    with pytest.raises(ValueError, match=r"views = \[3, 4\]: must be pairs"):
-        cdimc.datasets.make_views(views=[3, 4])
+    refused(r"views = \[3, 4\]: must be pairs", cdimc.datasets.make_views, views=[3, 4])
     drawn = [cdimc.datasets.make_views(30, 3, random_state=None).views[0] for _ in range(2)]
     assert not np.array_equal(*drawn)
-    with pytest.raises(ValueError, match="random_state = -1: must lie in"):
-        cdimc.datasets.make_views(random_state=-1)
+    refused("random_state = -1: must lie in", cdimc.datasets.make_views, random_state=-1)
 
 
 def test_numbers_of_numpy_make_the_views_of_plain_ones():
@@ -174,8 +166,7 @@ def test_results_go_into_a_mudata(mdata, quick):
     assert mdata.uns["group"]["method"] == "cdimc-net"
     again = cdimc.tl.cluster(mdata, 3, method="concat", copy=True, restarts=2)
     assert "cluster" in again.obs and "cluster" not in mdata.obs
-    with pytest.raises(ValueError, match="unknown method `means`"):
-        cdimc.tl.cluster(mdata, 3, method="means")
+    refused("unknown method `means`", cdimc.tl.cluster, mdata, 3, method="means")
     for name, value in (("n_clusters", 3), ("random_state", 1), ("n_jobs", 2), ("restarts", 3)):
         with pytest.raises(ValueError, match=f"{name} = {value}: must be set in the estimator"):
             cdimc.tl.cluster(mdata, method=estimator, **{name: value})
@@ -244,10 +235,8 @@ def test_notes_on_variables_are_warnings():
 def test_two_columns_of_one_name_are_refused():
     known = pd.DataFrame({"cluster": list("aaabbb"), "days": [5, 8, 12, 3, 4, 4], "dead": [0, 1, 0, 1, 1, 1]})
     twice = pd.concat([known, known[["days"]]], axis="columns")
-    with pytest.raises(ValueError, match="two columns are named `days`"):
-        cdimc.tl.associations(twice)
-    with pytest.raises(ValueError, match="two columns are named `days`"):
-        cdimc.tl.survival(twice, "days", "dead")
+    refused("two columns are named `days`", cdimc.tl.associations, twice)
+    refused("two columns are named `days`", cdimc.tl.survival, twice, "days", "dead")
     with pytest.raises(ValueError, match="two columns are named `cluster`"):
         cdimc.tl.associations(pd.concat([known, known[["cluster"]]], axis="columns"))
     assert cdimc.tl.associations(twice, ["dead"]).equals(cdimc.tl.associations(known, ["dead"]))
@@ -276,8 +265,7 @@ def test_markers_of_a_cluster_go_by_number_or_category(mdata, quick):
     assert len(found) and set(found["cluster"]) == {1}
     assert cdimc.tl.markers(mdata, mdata.obs["cluster"].cat.categories[1]).equals(found)
     for unknown in (3, "3", -1, "x", 1.5):
-        with pytest.raises(ValueError, match=f"cluster = {unknown!r}: must lie in 0..=2"):
-            cdimc.tl.markers(mdata, unknown)
+        refused(f"cluster = {unknown!r}: must lie in 0..=2", cdimc.tl.markers, mdata, unknown)
 
 
 def test_a_mudata_with_results_can_be_written(mdata, quick, tmp_path):
@@ -287,8 +275,7 @@ def test_a_mudata_with_results_can_be_written(mdata, quick, tmp_path):
     assert (again.obs["cluster"] == mdata.obs["cluster"]).all()
     pd.testing.assert_frame_equal(cdimc.tl.markers(again), cdimc.tl.markers(mdata))
     for name in (1, "", "a/b"):
-        with pytest.raises(ValueError, match=f"key_added = {name!r}: must be text and have no `/`"):
-            cdimc.tl.cluster(mdata, 3, key_added=name)
+        refused(f"key_added = {name!r}: must be text and have no `/`", cdimc.tl.cluster, mdata, 3, key_added=name)
 
 
 def test_tools_refuse_data_without_results_of_clusters():
@@ -296,11 +283,9 @@ def test_tools_refuse_data_without_results_of_clusters():
     other = ad.AnnData(np.eye(2), uns={"cluster": np.arange(2)})
     for data in (other, pd.DataFrame(), np.eye(2)):
         for tool, name in ((cdimc.tl.markers, "markers"), (cdimc.tl.stability, "model"), (cdimc.pl.stability, "stability")):
-            with pytest.raises(ValueError, match=f"no {name} in uns.'cluster'.: cdimc.tl"):
-                tool(data)
+            refused(f"no {name} in uns.'cluster'.: cdimc.tl", tool, data)
     for n in (0, -1, 2.5):
-        with pytest.raises(ValueError, match=f"n = {n}: must be a whole number of at least 1"):
-            cdimc.pl.markers(other, n)
+        refused(f"n = {n}: must be a whole number of at least 1", cdimc.pl.markers, other, n)
 
 
 def test_the_results_of_a_clustering_are_not_compared_with_it():
@@ -308,12 +293,9 @@ def test_the_results_of_a_clustering_are_not_compared_with_it():
     results = obs.assign(cluster_confidence=np.linspace(0.5, 1, 8), cluster_stability=np.linspace(1, 0.8, 8))
     assert cdimc.tl.associations(results).equals(cdimc.tl.associations(obs))
     assert len(cdimc.tl.associations(results, ["cluster_confidence"])) == 1
-    with pytest.raises(ValueError, match="columns = 'age': must be a list of names"):
-        cdimc.tl.associations(obs, "age")
-    with pytest.raises(ValueError, match="column `cluster`: no sample has a cluster"):
-        cdimc.tl.associations(obs.assign(cluster=np.nan))
-    with pytest.raises(ValueError, match="data is a ndarray: must be an AnnData, MuData or DataFrame"):
-        cdimc.tl.associations(np.eye(2))
+    refused("columns = 'age': must be a list of names", cdimc.tl.associations, obs, "age")
+    refused("column `cluster`: no sample has a cluster", cdimc.tl.associations, obs.assign(cluster=np.nan))
+    refused("data is a ndarray: must be an AnnData, MuData or DataFrame", cdimc.tl.associations, np.eye(2))
 
 
 def test_stability_and_pictures_of_what_was_found(tmp_path):
@@ -327,11 +309,9 @@ def test_stability_and_pictures_of_what_was_found(tmp_path):
         names = [f"s{i}" for i in rows]
         modalities[f"view{v}"] = ad.AnnData(pd.DataFrame(view[rows], index=names).rename(columns=str))
     mdata = md.MuData(modalities)
-    with pytest.raises(ValueError, match="no model"):
-        cdimc.tl.stability(mdata)
+    refused("no model", cdimc.tl.stability, mdata)
     cdimc.tl.cluster(mdata, 3)
-    with pytest.raises(ValueError, match="no stability"):
-        cdimc.pl.stability(mdata)
+    refused("no stability", cdimc.pl.stability, mdata)
     found = cdimc.tl.stability(mdata, 10)
     assert list(found["cluster"]) == ["0", "1", "2"] and found["stability"].between(0, 1).all()
     estimator = cdimc.TMixture(n_clusters=3, random_state=0).fit(mdata)
@@ -359,8 +339,7 @@ def test_stability_and_pictures_of_what_was_found(tmp_path):
     assert np.array_equal(cdimc.tl.stability(again, 10)["stability"], clusters)
     alone = md.MuData({"view0": modalities["view0"]})
     cdimc.tl.cluster(alone, 3)
-    with pytest.raises(ValueError, match="several views"):
-        cdimc.pl.contributions(alone)
+    refused("several views", cdimc.pl.contributions, alone)
     alone.write(tmp_path / "alone.h5mu")
 
 
