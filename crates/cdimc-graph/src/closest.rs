@@ -1,35 +1,20 @@
 //! The nearest of the candidate neighbors of a point.
 
-use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 /// Another point and its squared distance; ordered by distance, then by index.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Candidate {
-    pub(crate) squared_distance: f64,
+    /// Bits of the squared distance, which have the order of the distances, as none is negative.
+    bits: u64,
     pub(crate) point: u32,
 }
 
-impl Ord for Candidate {
-    fn cmp(&self, other: &Self) -> Ordering {
-        let by_distance = self.squared_distance.total_cmp(&other.squared_distance);
-        by_distance.then(self.point.cmp(&other.point))
+impl Candidate {
+    pub(crate) fn squared_distance(self) -> f64 {
+        f64::from_bits(self.bits)
     }
 }
-
-impl PartialOrd for Candidate {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Candidate {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Candidate {}
 
 /// The smallest `capacity` of the candidates offered so far, in any order of offers.
 #[derive(Debug)]
@@ -47,14 +32,14 @@ impl Closest {
     /// Largest squared distance of a useful candidate; infinite until `capacity` is reached.
     pub(crate) fn reach(&self) -> f64 {
         match self.heap.peek() {
-            Some(worst) if self.heap.len() == self.capacity => worst.squared_distance,
+            Some(worst) if self.heap.len() == self.capacity => worst.squared_distance(),
             _ => f64::INFINITY,
         }
     }
 
     /// Adds the candidate if it is among the smallest; each point may be offered once.
     pub(crate) fn offer(&mut self, squared_distance: f64, point: u32) {
-        let candidate = Candidate { squared_distance, point };
+        let candidate = Candidate { bits: squared_distance.to_bits(), point };
         if self.heap.len() < self.capacity {
             self.heap.push(candidate);
         } else if let Some(mut worst) = self.heap.peek_mut()

@@ -176,7 +176,7 @@ mod tests {
         let found = Tree::new(&cloud, &axes).unwrap().nearest(2);
         for (i, found) in found.iter().enumerate() {
             let found: Vec<_> =
-                found.iter().map(|near| (near.point as usize, near.squared_distance)).collect();
+                found.iter().map(|near| (near.point as usize, near.squared_distance())).collect();
             let equal = (0..900).filter(|&j| j != i && j % 300 == i % 300).map(|j| (j, 0.0));
             assert_eq!(found, equal.collect::<Vec<_>>());
         }

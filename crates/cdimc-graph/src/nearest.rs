@@ -84,7 +84,7 @@ pub fn nearest(
     let of = |i: usize, a: usize| found[source[i]][a];
     Ok(Neighbors {
         indices: Array2::from_shape_fn(shape, |(i, a)| kept[of(i, a).point as usize] as u32),
-        squared_distances: Array2::from_shape_fn(shape, |(i, a)| of(i, a).squared_distance),
+        squared_distances: Array2::from_shape_fn(shape, |(i, a)| of(i, a).squared_distance()),
     })
 }
 
