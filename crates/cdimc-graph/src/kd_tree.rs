@@ -5,7 +5,6 @@
 
 use crate::closest::{Candidate, Closest};
 use crate::cloud::Cloud;
-use crate::exhaustive;
 use cdimc_core::linear_algebra::symmetric_eigen;
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, Par};
@@ -24,30 +23,6 @@ const MIN_POINTS: usize = 5000;
 const MIN_POINTS_PER_FEATURE: usize = 32;
 const MIN_VARIANCE_SHARE: f64 = 0.99;
 
-/// Returns the neighbors of every point, nearest first; requires `1 <= n_neighbors < n_points`.
-///
-/// If no tree can be built, it uses the exhaustive search.
-pub(crate) fn nearest(cloud: &Cloud, n_neighbors: usize) -> Vec<Vec<Candidate>> {
-    let axes = cloud.scale().and_then(|scale| Axes::principal(cloud, scale));
-    nearest_by_axes(cloud, axes, n_neighbors)
-}
-
-/// Like [`nearest`], with the search that [`Search::Auto`](crate::Search::Auto) selects.
-pub(crate) fn nearest_auto(cloud: &Cloud, n_neighbors: usize) -> Vec<Vec<Candidate>> {
-    let enough = MIN_POINTS.max(MIN_POINTS_PER_FEATURE * cloud.n_features());
-    let scale = cloud.scale().filter(|_| cloud.n_points() >= enough);
-    let axes = scale.and_then(|scale| Axes::principal(cloud, scale));
-    nearest_by_axes(cloud, axes.filter(|axes| axes.share >= MIN_VARIANCE_SHARE), n_neighbors)
-}
-
-/// Uses a tree over these axes, or all pairs if there are no axes.
-fn nearest_by_axes(cloud: &Cloud, axes: Option<Axes>, n_neighbors: usize) -> Vec<Vec<Candidate>> {
-    match axes.and_then(|axes| Tree::new(cloud, &axes)) {
-        Some(tree) => tree.nearest(n_neighbors),
-        None => exhaustive::nearest(cloud, n_neighbors),
-    }
-}
-
 /// Orthonormal directions in order of decreasing variance.
 struct Axes {
     scale: f64,
@@ -61,8 +36,8 @@ struct Axes {
 
 impl Axes {
     /// Returns the principal axes, or the coordinates themselves if the tree has dimensions for all of them.
-    fn principal(cloud: &Cloud, scale: f64) -> Option<Self> {
-        let (n_features, n_points) = (cloud.n_features(), cloud.n_points());
+    fn principal(cloud: &Cloud) -> Option<Self> {
+        let (n_features, n_points, scale) = (cloud.n_features(), cloud.n_points(), cloud.scale()?);
         if n_features <= DIMENSIONS {
             let axes = Mat::identity(n_features, n_features);
             return Some(Self { scale, axes, share: 1.0, stretch: 1.0 });
@@ -88,18 +63,24 @@ impl Axes {
 }
 
 /// A kd-tree over the projected points.
-struct Tree<'a> {
+pub(crate) struct Tree<'a> {
     cloud: &'a Cloud<'a>,
+    axes: Axes,
     projected: Vec<[f64; DIMENSIONS]>,
     tree: ImmutableKdTree<f64, DIMENSIONS>,
-    scale: f64,
-    stretch: f64,
     /// Upper bound of the rounding error of the distance of two projected points.
     slack: f64,
 }
 
 impl<'a> Tree<'a> {
-    fn new(cloud: &'a Cloud, axes: &Axes) -> Option<Self> {
+    /// Returns a tree of the points. `None` if none can be built, or if it `must_pay` and all pairs are faster.
+    pub(crate) fn new(cloud: &'a Cloud, must_pay: bool) -> Option<Self> {
+        let enough = MIN_POINTS.max(MIN_POINTS_PER_FEATURE * cloud.n_features());
+        if must_pay && cloud.n_points() < enough {
+            return None;
+        }
+        let pays = |axes: &Axes| !must_pay || axes.share >= MIN_VARIANCE_SHARE;
+        let axes = Axes::principal(cloud).filter(pays)?;
         let project = |i: usize| {
             let mut projected = [0.0; DIMENSIONS];
             for (j, x) in cloud.scaled(i, axes.scale).enumerate() {
@@ -116,10 +97,11 @@ impl<'a> Tree<'a> {
         let m = axes.axes.nrows() as f64;
         let slack = 4.0 * m * (m + 4.0) * f64::EPSILON * (DIMENSIONS as f64).sqrt();
         let tree = ImmutableKdTree::new_from_slice(&projected).ok()?;
-        Some(Self { cloud, projected, tree, scale: axes.scale, stretch: axes.stretch, slack })
+        Some(Self { cloud, axes, projected, tree, slack })
     }
 
-    fn nearest(&self, n_neighbors: usize) -> Vec<Vec<Candidate>> {
+    /// Returns the neighbors of every point, nearest first; requires `1 <= n_neighbors < n_points`.
+    pub(crate) fn nearest(&self, n_neighbors: usize) -> Vec<Vec<Candidate>> {
         (0..self.cloud.n_points())
             .into_par_iter()
             .map(|i| self.nearest_of(i, n_neighbors).into_sorted())
@@ -155,7 +137,7 @@ impl<'a> Tree<'a> {
     /// Squared tree distance that bounds all points with a full squared distance of at most `reach`; the factor covers the
     /// rounding within the tree.
     fn radius(&self, reach: f64) -> f64 {
-        let distance = reach.sqrt() * self.scale * self.stretch + self.slack;
+        let distance = reach.sqrt() * self.axes.scale * self.axes.stretch + self.slack;
         distance * distance * (1.0 + 1e-12) + f64::MIN_POSITIVE
     }
 }
@@ -172,8 +154,7 @@ mod tests {
             .flat_map(|x| [x.sin(), x.cos(), x / 300.0])
             .collect();
         let cloud = Cloud::new(&points, 3);
-        let axes = Axes::principal(&cloud, cloud.scale().unwrap()).unwrap();
-        let found = Tree::new(&cloud, &axes).unwrap().nearest(2);
+        let found = Tree::new(&cloud, false).unwrap().nearest(2);
         for (i, found) in found.iter().enumerate() {
             let found: Vec<_> =
                 found.iter().map(|near| (near.point as usize, near.squared_distance())).collect();

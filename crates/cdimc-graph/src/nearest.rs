@@ -2,7 +2,8 @@
 
 use crate::cloud::Cloud;
 use crate::duplicates::Duplicates;
-use crate::{GraphError, exhaustive, kd_tree};
+use crate::kd_tree::Tree;
+use crate::{GraphError, exhaustive};
 use ndarray::{Array2, ArrayView1, ArrayView2, Axis, CowArray};
 
 /// Search method for neighbors; all methods return the same bits.
@@ -75,10 +76,13 @@ pub fn nearest(
     let points =
         if kept.len() < n_points { CowArray::from(points.select(Axis(0), &kept)) } else { points };
     let cloud = Cloud::new(points.as_slice().unwrap_or(&[]), points.ncols());
-    let found = match search {
-        Search::KdTree => kd_tree::nearest(&cloud, n_neighbors),
-        Search::Auto => kd_tree::nearest_auto(&cloud, n_neighbors),
-        Search::Exhaustive => exhaustive::nearest(&cloud, n_neighbors),
+    let tree = match search {
+        Search::Exhaustive => None,
+        Search::KdTree | Search::Auto => Tree::new(&cloud, search == Search::Auto),
+    };
+    let found = match tree {
+        Some(tree) => tree.nearest(n_neighbors),
+        None => exhaustive::nearest(&cloud, n_neighbors),
     };
     let shape = (n_points, n_neighbors);
     let of = |i: usize, a: usize| found[source[i]][a];
