@@ -5,11 +5,11 @@ use cdimc_core::squared_distance;
 /// Points in row-major order, with their mean and scale.
 pub(crate) struct Cloud<'a> {
     points: &'a [f64],
-    n_features: usize,
+    pub(crate) n_features: usize,
     mean: Vec<f64>,
     /// Power of two that brings the largest centered coordinate into 1..2; `None` if squares of the coordinates leave the
     /// range of `f64`, or if all points are equal.
-    scale: Option<f64>,
+    pub(crate) scale: Option<f64>,
 }
 
 impl<'a> Cloud<'a> {
@@ -33,14 +33,6 @@ impl<'a> Cloud<'a> {
 
     pub(crate) fn n_points(&self) -> usize {
         self.points.len() / self.n_features
-    }
-
-    pub(crate) fn n_features(&self) -> usize {
-        self.n_features
-    }
-
-    pub(crate) fn scale(&self) -> Option<f64> {
-        self.scale
     }
 
     fn row(&self, i: usize) -> &[f64] {

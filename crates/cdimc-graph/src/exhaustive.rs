@@ -66,11 +66,11 @@ impl<'a> Rows<'a> {
         // γ(m+3) Σ|xᵢ xⱼ| <= γ(m+3) (‖xᵢ‖² + ‖xⱼ‖²) / 2 with γ(p) = pu / (1 - pu), u = 2⁻²⁴. The additional terms cover the
         // f64 roundings of norm, mean and direct distance; `UNDERFLOW` covers products below the range of f32.
         const UNDERFLOW: f64 = 1e-30;
-        let n_features = cloud.n_features();
+        let n_features = cloud.n_features;
         let roundings = (n_features + 8) as f64 * 0.5_f64.powi(24);
         let share = if roundings < 0.5 { roundings / (1.0 - roundings) } else { f64::INFINITY };
         // Without a scale no pair is excluded.
-        let scale = cloud.scale().unwrap_or(0.0);
+        let scale = cloud.scale.unwrap_or(0.0);
         let mut centered = vec![0.0; cloud.n_points() * n_features];
         let half_norms = centered
             .par_chunks_exact_mut(n_features)
@@ -93,7 +93,7 @@ impl<'a> Rows<'a> {
 
     /// Computes the `f32` inner products of each row of `first` and each row of `second`.
     fn products(&self, first: Range<usize>, second: Range<usize>, products: &mut Vec<f32>) {
-        let m = self.cloud.n_features();
+        let m = self.cloud.n_features;
         let rows_of = |range: Range<usize>| {
             let n_rows = range.len();
             MatRef::from_row_major_slice(&self.centered[range.start * m..range.end * m], n_rows, m)

@@ -37,7 +37,7 @@ struct Axes {
 impl Axes {
     /// Returns the principal axes, or the coordinates themselves if the tree has dimensions for all of them.
     fn principal(cloud: &Cloud) -> Option<Self> {
-        let (n_features, n_points, scale) = (cloud.n_features(), cloud.n_points(), cloud.scale()?);
+        let (n_features, n_points, scale) = (cloud.n_features, cloud.n_points(), cloud.scale?);
         if n_features <= DIMENSIONS {
             let axes = Mat::identity(n_features, n_features);
             return Some(Self { scale, axes, share: 1.0, stretch: 1.0 });
@@ -75,7 +75,7 @@ pub(crate) struct Tree<'a> {
 impl<'a> Tree<'a> {
     /// Returns a tree of the points. `None` if none can be built, or if it `must_pay` and all pairs are faster.
     pub(crate) fn new(cloud: &'a Cloud, must_pay: bool) -> Option<Self> {
-        let enough = MIN_POINTS.max(MIN_POINTS_PER_FEATURE * cloud.n_features());
+        let enough = MIN_POINTS.max(MIN_POINTS_PER_FEATURE * cloud.n_features);
         if must_pay && cloud.n_points() < enough {
             return None;
         }
