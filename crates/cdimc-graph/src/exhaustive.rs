@@ -22,19 +22,16 @@ const PAIRS_PER_TEST: usize = 32;
 pub(crate) fn nearest(cloud: &Cloud, n_neighbors: usize) -> Vec<Vec<Candidate>> {
     let rows = Rows::new(cloud);
     let n_points = cloud.n_points();
-    let blocks: Vec<Mutex<Block>> = (0..n_points)
-        .step_by(BLOCK_SIZE)
-        .map(|start| start..n_points.min(start + BLOCK_SIZE))
-        .map(|range| Mutex::new(Block::new(range, n_neighbors)))
-        .collect();
+    let n_blocks = n_points.div_ceil(BLOCK_SIZE);
+    let range = |b: usize| b * BLOCK_SIZE..n_points.min((b + 1) * BLOCK_SIZE);
+    let block = |b: usize| Mutex::new(Block::new(range(b), n_neighbors));
+    let blocks: Vec<Mutex<Block>> = (0..n_blocks).map(block).collect();
     // Near blocks are compared first. If similar samples are adjacent, as after sorting by cluster, few candidates remain
     // for the other blocks.
-    let n_blocks = blocks.len();
     let pairs: Vec<(usize, usize)> =
         (0..n_blocks).flat_map(|gap| (gap..n_blocks).map(move |b| (b - gap, b))).collect();
     // The order in which threads run affects how many distances are computed, but not the result.
     pairs.par_iter().for_each_init(Vec::new, |products, &(first, second)| {
-        let range = |b: usize| b * BLOCK_SIZE..n_points.min((b + 1) * BLOCK_SIZE);
         rows.products(range(first), range(second), products);
         let mut first_block = blocks[first].lock().unwrap_or_else(PoisonError::into_inner);
         if first == second {
