@@ -190,13 +190,8 @@ impl Clusterer for MkkmIk {
         seed: Seed,
         observer: &dyn Observer,
     ) -> Result<Fitted, ClusterError> {
-        let blocks = observed_kernels(
-            NAME,
-            data,
-            (self.kernel, self.scaling),
-            N_SQUARE_MATRICES,
-            self.max_bytes,
-        )?;
+        let (how, n_square) = ((self.kernel, self.scaling), N_SQUARE_MATRICES);
+        let blocks = observed_kernels(NAME, data, how, n_square, self.max_bytes)?;
         let partition = self.iterate(&blocks, data.mask(), n_clusters, observer)?;
         drop(blocks);
         let read_out = ReadOut { n_clusters, restarts: self.restarts, seed, observer };
