@@ -206,13 +206,7 @@ pub(super) fn assign(
         }
     }
     let nearest = |row: ArrayView1<f64>| {
-        let mut best = 0;
-        for j in 1..row.len() {
-            if row[j] < row[best] {
-                best = j;
-            }
-        }
-        best
+        (1..row.len()).fold(0, |best, j| if row[j] < row[best] { j } else { best })
     };
     (distances.outer_iter().map(nearest).collect(), distances)
 }
