@@ -3,6 +3,7 @@
 
 use super::PmvcCgan;
 use candle_core::{Device, Result, Tensor, backprop::GradStore};
+use candle_nn::{loss::mse, ops};
 use cdimc_data::Seed;
 use cdimc_nn::autodiff::{Layer, Parameter, relu};
 use cdimc_nn::{Dense, Optimizer};
@@ -82,8 +83,8 @@ impl Networks {
         let decoded = self.autoencoder.decode(&self.autoencoder.encode([a, b])?)?;
         // The mean over both latents is half the sum of the two reconstructions of a view.
         let twice = |x: &Tensor| Tensor::cat(&[x, x], 0);
-        let of_a = mean_square(&self.autoencoder.output(&decoded, 0)?, &twice(a)?)?;
-        let of_b = mean_square(&self.autoencoder.output(&decoded, 1)?, &twice(b)?)?;
+        let of_a = mse(&self.autoencoder.output(&decoded, 0)?, &twice(a)?)?;
+        let of_b = mse(&self.autoencoder.output(&decoded, 1)?, &twice(b)?)?;
         let loss = ((of_a + of_b)? * 2.0)?;
         self.steps += 1;
         self.step_autoencoder(&loss.backward()?)?;
@@ -104,7 +105,7 @@ impl Networks {
             mean_absolute(&autoencoder.output(&decoded_from_b, 0)?, a)?,
             mean_absolute(&autoencoder.output(&decoded_from_a, 1)?, b)?,
         ];
-        let reconstructions = [mean_square(&a_from_a, a)?, mean_square(&b_from_b, b)?];
+        let reconstructions = [mse(&a_from_a, a)?, mse(&b_from_b, b)?];
         let adversarial = [
             discriminators[0].generator_loss(&a_from_b)?,
             discriminators[1].generator_loss(&b_from_a)?,
@@ -137,8 +138,8 @@ impl Networks {
         let latents = autoencoder.encode([a, b])?;
         let q = soft_assignment(&mean_of_halves(&latents)?, centers.value())?;
         let [from_a, from_b] = halves(&autoencoder.decode(&latents)?)?;
-        let of_a = mean_square(&autoencoder.output(&from_a, 0)?, a)?;
-        let of_b = mean_square(&autoencoder.output(&from_b, 1)?, b)?;
+        let of_a = mse(&autoencoder.output(&from_a, 0)?, a)?;
+        let of_b = mse(&autoencoder.output(&from_b, 1)?, b)?;
         let loss = ((divergence(&q, target)? + of_a)? + of_b)?;
         let gradients = loss.backward()?;
         self.steps += 1;
@@ -225,8 +226,8 @@ impl Discriminator {
     }
 
     fn scores(&self, x: &Tensor) -> Result<Tensor> {
-        let hidden = candle_nn::ops::leaky_relu(&self.hidden.forward(x)?, LEAK)?;
-        candle_nn::ops::sigmoid(&self.output.forward(&hidden)?)
+        let hidden = ops::leaky_relu(&self.hidden.forward(x)?, LEAK)?;
+        ops::sigmoid(&self.output.forward(&hidden)?)
     }
 
     fn parameters_mut(&mut self) -> impl Iterator<Item = &mut Parameter> {
@@ -260,11 +261,6 @@ fn halves(x: &Tensor) -> Result<[Tensor; 2]> {
 fn mean_of_halves(x: &Tensor) -> Result<Tensor> {
     let [a, b] = halves(x)?;
     (a + b)? * 0.5
-}
-
-/// Returns the mean squared difference over all entries.
-fn mean_square(x: &Tensor, y: &Tensor) -> Result<Tensor> {
-    x.sub(y)?.sqr()?.mean_all()
 }
 
 /// Returns the mean absolute difference over all entries.
