@@ -91,12 +91,6 @@ impl PmvcCgan {
     }
 }
 
-/// Scales every feature to [0, 1] over the observed rows; constant features become 0.
-fn min_max(mut view: Array2<f64>) -> Array2<f32> {
-    Nonnegative::MinMax.apply(&mut view);
-    view.mapv(|x| x as f32)
-}
-
 fn tensor(x: &Array2<f32>, device: &candle_core::Device) -> Result<Tensor, NnError> {
     Ok(Tensor::from_iter(x.iter().copied(), device)?.reshape(x.dim())?)
 }
@@ -139,17 +133,16 @@ impl Clusterer for PmvcCgan {
         observer: &dyn Observer,
     ) -> Result<Fitted, ClusterError> {
         let order = self.order.rows(data.n_samples(), seed);
-        let views = PairedViews::new(data, &order);
+        let mut views = PairedViews::new(data, &order);
+        views.rows.iter_mut().for_each(|rows| Nonnegative::MinMax.apply(rows));
         let (n, n_paired) = (data.n_samples(), views.n_paired);
         let device = autodiff::open(self.device)?;
         let networks =
             Networks::new([views.rows[0].ncols(), views.rows[1].ncols()], self, seed, &device);
+        let view = |v: usize| tensor(&views.rows[v].mapv(|x| x as f32), &device);
         let mut training = Training {
             networks: networks.map_err(NnError::from)?,
-            views: [
-                tensor(&min_max(views.rows[0].clone()), &device)?,
-                tensor(&min_max(views.rows[1].clone()), &device)?,
-            ],
+            views: [view(0)?, view(1)?],
             n_paired,
             batch_size: self.batch_size,
             observer,
