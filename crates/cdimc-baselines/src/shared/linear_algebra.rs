@@ -176,6 +176,7 @@ pub(crate) fn nearest_orthonormal(
     method: &'static str,
     a: ArrayView2<'_, f64>,
 ) -> Result<Array2<f64>, ClusterError> {
+    let operation = "singular value decomposition";
     let (d, k) = a.dim();
     let mut left = Mat::<f64>::zeros(d, k);
     let mut right = Mat::<f64>::zeros(k, k);
@@ -188,7 +189,7 @@ pub(crate) fn nearest_orthonormal(
         let matrix = faer_view(a);
         svd(matrix, diagonal, left, right, Par::Seq, stack, Spec::default())
     })
-    .map_err(|_| failure(method, "singular value decomposition", faer_view(a)))?;
+    .map_err(|_| ClusterError::LinearAlgebra { method, operation, rows: d, columns: k })?;
     let mut orthonormal = Array2::zeros((d, k));
     let (left, right) = (left.as_ref(), right.transpose());
     matmul(faer_view_mut(&mut orthonormal), Accum::Replace, left, right, 1.0, Par::Seq);
@@ -228,10 +229,6 @@ pub(crate) fn solve_general(a: &mut Array2<f64>, b: &mut Array2<f64>) {
 /// Runs `work` on scratch memory of the requested size.
 fn with_scratch<T>(request: StackReq, work: impl FnOnce(&mut MemStack) -> T) -> T {
     work(MemStack::new(&mut MemBuffer::new(request)))
-}
-
-fn failure(method: &'static str, operation: &'static str, a: MatRef<'_, f64>) -> ClusterError {
-    ClusterError::LinearAlgebra { method, operation, rows: a.nrows(), columns: a.ncols() }
 }
 
 #[cfg(test)]
