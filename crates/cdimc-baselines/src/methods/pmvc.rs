@@ -310,27 +310,3 @@ impl Clusterer for Pmvc {
         Ok(read_out.of_unit_rows(embedding, factors.objectives)?.into())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use approx::assert_abs_diff_eq;
-    use rand::Rng;
-
-    #[test]
-    fn descent_ends_with_a_zero_gradient_on_the_support() {
-        let mut rng = Seed::new(3).rng();
-        let h = Array2::from_shape_simple_fn((4, 30), || rng.r#gen::<f64>());
-        let x = Array2::from_shape_simple_fn((9, 30), || rng.r#gen::<f64>() - 0.3);
-        let (gram, cross) = (gram(&h), product(h.view(), x.t()));
-        let mut w = Array2::ones((4, 9));
-        descend(&gram, &cross, 0.2, &mut w);
-        let gradient = gram.dot(&w) - &cross + 0.1;
-        for (w, g) in w.iter().zip(&gradient) {
-            assert!(*w > 0.0 && g.abs() < 1e-4 || *w == 0.0 && *g > -1e-4, "{w} {g}");
-        }
-        assert!(w.iter().any(|&w| w == 0.0) && w.iter().any(|&w| w > 0.0));
-        let residual = squares((&x - &w.t().dot(&h)).view());
-        assert_abs_diff_eq!(residual - squares(x.view()), gain(&gram, &cross, &w), epsilon = 1e-9);
-    }
-}

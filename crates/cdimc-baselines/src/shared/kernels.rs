@@ -252,14 +252,6 @@ mod tests {
     }
 
     #[test]
-    fn the_gaussian_width_is_the_mean_distance() {
-        // Distances 1, 2, 3: σ = 2.
-        let mut k = product(array![[0.0], [1.0], [3.0]].view(), array![[0.0, 1.0, 3.0]].view());
-        gaussian(&mut k);
-        assert_abs_diff_eq!(k[[0, 2]], (-9.0_f64 / 8.0).exp(), epsilon = 1e-15);
-    }
-
-    #[test]
     fn too_much_memory_is_refused_before_allocation() {
         let error = check_bytes("mkkm-ik", 10_000, 9_999).unwrap_err();
         assert_eq!(

@@ -206,37 +206,3 @@ pub(super) fn consensus_of(views: &[View], factors: &[Factors]) -> Array2<f64> {
     }
     sum
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::shared::observed_rows::tests::two_groups;
-
-    #[test]
-    fn gaps_are_treated_as_rows_filled_with_the_mean() {
-        let view = View::new(&Mic::default(), &two_groups(), 0);
-        let u = Array2::from_shape_fn((40, 2), |(i, j)| ((i * 3 + j * 5) % 7) as f64 / 7.0);
-        let mut filled = Array2::zeros((40, 4));
-        for (place, &sample) in view.order.iter().enumerate() {
-            let from = if place < view.n_observed() { view.x.row(place) } else { view.mean.view() };
-            filled.row_mut(sample).assign(&from);
-        }
-        approx::assert_abs_diff_eq!(filled.sum(), 1.0, epsilon = 1e-12);
-        let mut factors = Factors { u: u.select(Axis(0), &view.order), b: Array2::ones((4, 2)) };
-        let keep = |_: &mut [f64], _: f64, cross: &[f64], spread: &[f64], place: usize| {
-            let rows = cross.chunks(2).zip(spread.chunks(2));
-            for (sample, (cross, spread)) in view.order[place..].iter().zip(rows) {
-                let row = filled.row(*sample);
-                approx::assert_abs_diff_eq!(cross[0], row.sum(), epsilon = 1e-12);
-                assert_eq!(spread[1], u[[*sample, 1]]);
-            }
-        };
-        let (moment, square) = view.sweep_rows(&mut factors, &Array2::eye(2), 0.25, keep);
-        let mut weighted = u.clone();
-        for &sample in &view.order[view.n_observed()..] {
-            weighted.row_mut(sample).mapv_inplace(|x| 0.25 * x);
-        }
-        approx::assert_abs_diff_eq!(moment, filled.t().dot(&weighted), epsilon = 1e-12);
-        approx::assert_abs_diff_eq!(square, u.t().dot(&weighted), epsilon = 1e-12);
-    }
-}

@@ -262,9 +262,7 @@ impl Clusterer for Omvc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shared::linear_algebra::dot;
     use crate::shared::observed_rows::tests::two_groups;
-    use ndarray::array;
 
     #[test]
     fn two_groups_are_found_with_every_nonnegative_transform() {
@@ -291,26 +289,5 @@ mod tests {
         let alone = cluster(vec![positive.clone()]);
         assert_eq!(cluster(vec![negative.clone(), positive.clone()]), alone);
         assert_eq!(cluster(vec![positive, negative]), alone);
-    }
-
-    #[test]
-    fn more_iterations_never_fit_a_chunk_worse() {
-        let x = array![[1.0, 0.0, 2.0], [0.0, 2.0, 0.5], [0.5, 1.0, 0.2], [1.5, 0.2, 2.5]];
-        let data = MultiView::from_nan_rows(vec![x.clone()]).unwrap();
-        let fit = |iterations| {
-            let settings = Omvc { iterations, tolerance: 0.0, ..Omvc::default() };
-            let start = |rows, slope: f64| {
-                Array2::from_shape_fn((rows, 2), |(i, j)| {
-                    0.2 + slope * ((i * 3 + j * 2) % 5) as f64
-                })
-            };
-            let mut views = [View::new(Observed::raw(&data, 0), start(3, 0.1), 12.4)];
-            let found = settings.fit_chunk(&mut views, &[0, 1, 2, 3], vec![start(4, 0.15)], None);
-            let basis = &views[0].basis;
-            assert!((basis.sum_axis(Axis(0)) - 1.0).iter().all(|x| x.abs() < 1e-12));
-            let apart = &x / 12.4 - found.unwrap().coefficients[0].dot(&basis.t());
-            dot(&apart, &apart)
-        };
-        assert!(fit(50) <= fit(5) && fit(5) < fit(1));
     }
 }

@@ -14,9 +14,9 @@ pub(crate) struct Centers {
     /// U, `(n_clusters, n_features)`.
     pub(crate) centers: Array2<f64>,
     /// The sum of the samples of every cluster, `(n_clusters, n_features)`.
-    pub(super) sums: Array2<f64>,
+    sums: Array2<f64>,
     /// The number of samples of every cluster.
-    pub(super) counts: Array1<f64>,
+    counts: Array1<f64>,
 }
 
 impl Centers {
@@ -257,7 +257,7 @@ impl ChunkView {
     }
 
     /// Adds `sign` times every sample to the sums and counts of its cluster.
-    pub(super) fn add(&self, labels: &[usize], sign: f64, total: &mut Centers) {
+    fn add(&self, labels: &[usize], sign: f64, total: &mut Centers) {
         for (x, &row) in self.x.outer_iter().zip(&self.rows) {
             total.add(labels[row], sign, x);
         }

@@ -126,26 +126,3 @@ impl Clusterer for Opimc {
         Ok(clustering.into())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use ndarray::Axis;
-
-    #[test]
-    fn more_passes_improve_the_objective() {
-        // Noise, so that later chunks move the centers of the first.
-        let mut rng = Seed::new(5).rng();
-        let data = MultiView::from_nan_rows(vec![uniform((60, 3), &mut rng)]).unwrap();
-        let objective = |passes| {
-            let settings = Opimc { passes, chunk_size: 15, alpha: 0.1, ..Opimc::default() };
-            let labels = settings.cluster(&data, 5, Seed::new(2)).unwrap().labels;
-            let part = ChunkView::of_rows(&data, &(0..60).collect::<Vec<_>>(), 0);
-            let mut total = Centers::new(Array2::zeros((5, 3)));
-            part.add(&labels, 1.0, &mut total);
-            let squares = total.sums.mapv(|x| x * x).sum_axis(Axis(1));
-            -(squares / (total.counts + settings.alpha)).sum()
-        };
-        assert!(objective(3) < objective(1));
-    }
-}
