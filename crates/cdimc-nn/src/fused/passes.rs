@@ -5,18 +5,12 @@ use pulp::Arch;
 
 /// y <- y + bias on every row, then `ReLU` if `relu`; NaN stays NaN.
 pub(crate) fn add_bias<T: Real>(y: &mut [T], bias: &[T], relu: bool) {
-    let zero = T::default();
+    let least = if relu { T::default() } else { T::of(f64::NEG_INFINITY) };
     Arch::new().dispatch(|| {
         for row in y.chunks_exact_mut(bias.len()) {
-            if relu {
-                for (y, &bias) in row.iter_mut().zip(bias) {
-                    let sum = *y + bias;
-                    *y = if sum < zero { zero } else { sum };
-                }
-            } else {
-                for (y, &bias) in row.iter_mut().zip(bias) {
-                    *y += bias;
-                }
+            for (y, &bias) in row.iter_mut().zip(bias) {
+                let sum = *y + bias;
+                *y = if sum < least { least } else { sum };
             }
         }
     });
