@@ -11,7 +11,7 @@ use crate::{
     trainer,
 };
 use cdimc_graph::{KnnGraph, laplacian_product};
-use chain::{Chain, Gradients, Part};
+use chain::{Chain, Gradients};
 use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
 use std::{iter, ops::Range};
@@ -152,10 +152,11 @@ impl<T: Real> FusedTrainer<T> {
         sum * scale
     }
 
-    fn export(&self, part: Part) -> Weights {
+    /// Returns the weights, or one of their moments.
+    fn export(&self, moment: Option<usize>) -> Weights {
         let view = |view: &View<T>| ViewWeights {
-            encoder: view.encoder.export(part),
-            decoder: view.decoder.export(part),
+            encoder: view.encoder.export(moment),
+            decoder: view.decoder.export(moment),
         };
         Weights { views: self.views.iter().map(view).collect() }
     }
@@ -244,17 +245,17 @@ impl<T: Real> Trainer for FusedTrainer<T> {
     }
 
     fn weights(&self) -> Result<Weights, NnError> {
-        Ok(self.export(Part::Value))
+        Ok(self.export(None))
     }
 
     fn optimizer_state(&self) -> Result<OptimizerState, NnError> {
         let n_moments = self.stage.optimizer()?.n_moments();
-        let moments = (0..n_moments).map(|i| self.export(Part::Moment(i))).collect();
+        let moments = (0..n_moments).map(|i| self.export(Some(i))).collect();
         Ok(OptimizerState { steps: self.stage.steps, moments })
     }
 
     fn restore_optimizer(&mut self, state: &OptimizerState) -> Result<(), NnError> {
-        state.check(self.stage.optimizer()?, &self.export(Part::Value))?;
+        state.check(self.stage.optimizer()?, &self.export(None))?;
         for (i, moment) in state.moments.iter().enumerate() {
             for (view, saved) in self.views.iter_mut().zip(&moment.views) {
                 view.encoder.restore(i, &saved.encoder);

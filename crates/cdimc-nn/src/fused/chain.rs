@@ -30,13 +30,6 @@ struct Parameter<T> {
     moments: Vec<Vec<T>>,
 }
 
-/// Value or moment of a parameter.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Part {
-    Value,
-    Moment(usize),
-}
-
 /// Gradients during the backward pass of a view.
 #[derive(Default)]
 pub(crate) struct Gradients<T> {
@@ -113,8 +106,9 @@ impl<T: Real> Chain<T> {
         }
     }
 
-    pub(crate) fn export(&self, part: Part) -> Vec<Dense> {
-        self.layers.iter().map(|layer| layer.export(part)).collect()
+    /// Returns the values of all layers, or one of their moments.
+    pub(crate) fn export(&self, moment: Option<usize>) -> Vec<Dense> {
+        self.layers.iter().map(|layer| layer.export(moment)).collect()
     }
 
     /// Sets moment `i` of all layers.
@@ -182,15 +176,15 @@ impl<T: Real> Layer<T> {
         self.bias.update(0, parameters, step);
     }
 
-    fn export(&self, part: Part) -> Dense {
-        let weight = self.weight.export(part);
+    fn export(&self, moment: Option<usize>) -> Dense {
+        let weight = self.weight.export(moment);
         let (n_in, n_out) = (self.n_in, self.n_out);
         let at = |(i, j)| {
             if self.starts_with_inputs() { weight[j * n_out + i] } else { weight[i * n_in + j] }
         };
         Dense {
             weight: Array2::from_shape_fn((n_out, n_in), at),
-            bias: Array1::from_vec(self.bias.export(part)),
+            bias: Array1::from_vec(self.bias.export(moment)),
         }
     }
 }
@@ -204,11 +198,8 @@ impl<T: Real> Parameter<T> {
         step.take(&mut self.value[range], &mut moments, gradient);
     }
 
-    fn export(&self, part: Part) -> Vec<f32> {
-        let numbers = match part {
-            Part::Value => &self.value,
-            Part::Moment(i) => &self.moments[i],
-        };
+    fn export(&self, moment: Option<usize>) -> Vec<f32> {
+        let numbers = moment.map_or(&self.value, |i| &self.moments[i]);
         numbers.iter().map(|x| x.as_f64() as f32).collect()
     }
 }
