@@ -119,7 +119,7 @@ impl CdimcModel {
             && views.fits(&weights)
             && views.fits(&pretrained);
         if !fits {
-            return Err(misfit());
+            return Err(misfit(KIND));
         }
         Ok(Self { settings, views, weights, pretrained, centers })
     }
@@ -190,7 +190,7 @@ fn join_directions(
     let first = &mut view.encoder[0];
     let n_weights = first.weight.nrows().max(n_hidden).saturating_mul(directions.nrows());
     if directions.ncols() != first.weight.ncols() || n_weights > MAX_JOINED_WEIGHTS {
-        return Err(misfit());
+        return Err(misfit(KIND));
     }
     first.weight = first.weight.dot(&directions.t()) / scale;
     if let Some(last) = view.decoder.last_mut() {
@@ -200,8 +200,9 @@ fn join_directions(
     Ok(())
 }
 
-fn misfit() -> ClusterError {
-    ClusterError::Model(format!("{KIND}: its arrays do not fit together"))
+/// Returns the error for a file of this kind whose arrays contradict each other.
+pub(crate) fn misfit(kind: &str) -> ClusterError {
+    ClusterError::Model(format!("{kind}: its arrays do not fit together"))
 }
 
 impl Model for CdimcModel {
