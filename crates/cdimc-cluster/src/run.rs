@@ -118,10 +118,7 @@ impl Run {
 
     /// Returns whether the run has taken its last step.
     pub(crate) fn has_ended(&self, settings: &CdimcNet) -> bool {
-        match &self.state {
-            State::Finetuning(finetuning) => finetuning.has_ended(&settings.finetune),
-            _ => false,
-        }
+        matches!(&self.state, State::Finetuning(state) if state.has_ended(&settings.finetune))
     }
 
     /// Takes one step: an epoch of pre-training, the first centers, or a round of fine-tuning; returns `None` after the
