@@ -4,7 +4,7 @@ use super::self_paced::{Pace, Scope};
 use crate::CdimcNet;
 use cdimc_core::ClusterError;
 use cdimc_nn::{Goal, Optimizer, Targets, Trainer, batches};
-use ndarray::{Array2, ArrayView2};
+use ndarray::{Array2, ArrayView1, ArrayView2};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -166,13 +166,7 @@ impl Assignment {
     ///
     /// Distances are sums of squared differences in double precision, which are never negative.
     pub(crate) fn new(z: ArrayView2<'_, f32>, centers: ArrayView2<'_, f32>) -> Self {
-        let n_samples = z.nrows();
-        let mut found = Self {
-            labels: Vec::with_capacity(n_samples),
-            losses: Vec::with_capacity(n_samples),
-            margins: Vec::with_capacity(n_samples),
-        };
-        for z in z.rows() {
+        let nearest = |z: ArrayView1<'_, f32>| {
             let (mut label, mut first, mut second) = (0, f64::INFINITY, f64::INFINITY);
             for (j, u) in centers.rows().into_iter().enumerate() {
                 let differences = z.iter().zip(u).map(|(&z, &u)| f64::from(z) - f64::from(u));
@@ -184,11 +178,10 @@ impl Assignment {
                     second = distance;
                 }
             }
-            found.labels.push(label);
-            found.losses.push(first);
-            found.margins.push(second - first);
-        }
-        found
+            (label, first, second - first)
+        };
+        let (labels, losses, margins) = z.rows().into_iter().map(nearest).collect();
+        Self { labels, losses, margins }
     }
 }
 
