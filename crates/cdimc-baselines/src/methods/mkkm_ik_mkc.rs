@@ -9,7 +9,7 @@ use crate::shared::kernels::{
     observed_kernels,
 };
 use crate::shared::linear_algebra::{
-    add_product, leading_eigenvectors, product, replace_by_positive_part,
+    add_product, leading_eigenvectors, mirror_upper, product, replace_by_positive_part,
 };
 use crate::shared::refusals::{counts, require};
 use crate::shared::simplex::{MAX_VARIABLES, minimize_on_simplex};
@@ -119,13 +119,8 @@ impl MkkmIkMkc {
             informative.iter().map(|&v| mask.observed_rows(v)).collect();
         let blocks: Vec<&Array2<f64>> = informative.iter().map(|&v| &blocks[v]).collect();
         let lambda = self.lambda.unwrap_or(1.0 / m as f64);
-        let mut kernels: Vec<Array2<f64>> = (0..m)
-            .map(|p| {
-                let mut kernel = self.filled(blocks[p], &observed[p], n);
-                write_block(&mut kernel, blocks[p], &observed[p]);
-                kernel
-            })
-            .collect();
+        let mut kernels: Vec<Array2<f64>> =
+            (0..m).map(|p| self.filled(blocks[p], &observed[p], n)).collect();
         let mut weights = vec![1.0 / m as f64; m];
         alternate((self.max_iterations, self.tolerance), observer, |objectives| {
             let squares: Vec<_> =
@@ -158,6 +153,7 @@ impl MkkmIkMkc {
                 kernel.column_mut(i).fill(mean);
             }
         }
+        write_block(&mut kernel, block, observed);
         kernel
     }
 
@@ -247,15 +243,11 @@ fn inner_products(kernels: &[Array2<f64>]) -> Array2<f64> {
         for p in 0..m {
             for q in 0..=p {
                 let products = kernels[p].slice(rows).into_iter().zip(kernels[q].slice(rows));
-                inner[[p, q]] += products.map(|(a, b)| a * b).sum::<f64>();
+                inner[[q, p]] += products.map(|(a, b)| a * b).sum::<f64>();
             }
         }
     }
-    for p in 0..m {
-        for q in 0..p {
-            inner[[q, p]] = inner[[p, q]];
-        }
-    }
+    mirror_upper(&mut inner);
     inner
 }
 
