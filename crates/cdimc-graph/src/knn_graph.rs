@@ -37,13 +37,8 @@ impl KnnGraph {
         }
         both.sort_unstable();
         both.dedup();
-        let mut offsets = vec![0; n_nodes + 1];
-        for &(from, _) in &both {
-            offsets[from as usize + 1] += 1;
-        }
-        for i in 0..n_nodes {
-            offsets[i + 1] += offsets[i];
-        }
+        let start = |node: usize| both.partition_point(|&(from, _)| (from as usize) < node);
+        let offsets = (0..=n_nodes).map(start).collect();
         Ok(Self { offsets, neighbors: both.into_iter().map(|(_, to)| to).collect() })
     }
 
