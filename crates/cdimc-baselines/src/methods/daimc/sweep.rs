@@ -127,16 +127,14 @@ impl<'a> Sweep<'a> {
     /// Sweeps until the objective converges; each update also returns the previous objective.
     pub(super) fn run(&mut self, p: &mut Array2<f64>, squares: f64, sweeps: usize, tolerance: f64) {
         let mut last: Option<f64> = None;
-        self.multiply(p);
-        self.update(p);
-        std::mem::swap(p, &mut self.next);
-        for _ in 1..sweeps {
+        for sweep in 0..sweeps {
             self.multiply(p);
             let objective = squares + self.update(p);
             if last.is_some_and(|last| (objective - last).abs() / last < tolerance) {
                 break;
             }
-            last = Some(objective);
+            // The objective before the first sweep is not compared with any.
+            last = (sweep > 0).then_some(objective);
             std::mem::swap(p, &mut self.next);
         }
     }
