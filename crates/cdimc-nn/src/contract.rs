@@ -130,13 +130,11 @@ impl Case {
     /// Returns the losses of `n_steps` pre-training and as many fine-tuning steps.
     fn train(&self, trainer: &mut dyn Trainer, n_steps: usize) -> Vec<f64> {
         let mut losses = Vec::new();
-        trainer.start(SGD).unwrap();
-        for batch in batches().cycle().take(n_steps) {
-            losses.push(trainer.train(&[batch], Goal::Reconstruction).unwrap());
-        }
-        trainer.start(ADAM).unwrap();
-        for batch in batches().cycle().take(n_steps) {
-            losses.push(trainer.train(&[batch], self.goal()).unwrap());
+        for (optimizer, goal) in [(SGD, Goal::Reconstruction), (ADAM, self.goal())] {
+            trainer.start(optimizer).unwrap();
+            for batch in batches().cycle().take(n_steps) {
+                losses.push(trainer.train(&[batch], goal).unwrap());
+            }
         }
         losses
     }
