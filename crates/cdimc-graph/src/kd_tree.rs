@@ -118,12 +118,11 @@ impl<'a> Tree<'a> {
         for near in first.iter().filter(|near| near.item as usize != i) {
             closest.offer(self.cloud.squared_distance(i, near.item as usize), near.item);
         }
-        let radius = self.radius(closest.reach());
+        let mut radius = self.radius(closest.reach());
         let query = self.tree.query(&self.projected[i]);
         let within = query.within::<SquaredEuclidean<f64>>(radius).unsorted().execute();
         let mut measured: Vec<u32> = first.iter().map(|near| near.item).collect();
         measured.sort_unstable();
-        let mut radius = radius;
         for near in within {
             let j = near.item;
             if near.distance <= radius && j as usize != i && measured.binary_search(&j).is_err() {
