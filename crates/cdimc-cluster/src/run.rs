@@ -77,12 +77,9 @@ impl State {
 }
 
 impl Run {
-    /// Returns the run before its first step.
-    pub(crate) fn new(
-        prepared: &Prepared,
-        alpha: f64,
-        restart: usize,
-    ) -> Result<Self, ClusterError> {
+    /// Returns the run with the weight and round `next`, before its first step.
+    pub(crate) fn new(prepared: &Prepared, next: (f64, usize)) -> Result<Self, ClusterError> {
+        let (_, restart) = next;
         let seed = prepared.seed.stream("weights");
         // A single run equals the first of several.
         let seed = if restart == 0 { seed } else { seed.nth(restart as u64) };
@@ -94,7 +91,7 @@ impl Run {
             0 => State::Clustering,
             _ => State::Pretraining { epochs_done: 0 },
         };
-        Self::in_state(prepared, (alpha, restart), weights, state)
+        Self::in_state(prepared, next, weights, state)
     }
 
     /// Returns a run with these weights that enters `state`; every stage starts with a fresh optimizer.

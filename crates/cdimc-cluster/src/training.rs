@@ -34,8 +34,7 @@ impl Training {
     }
 
     fn begin_next_run(&mut self) -> Result<(), ClusterError> {
-        let next = self.contest.next();
-        let run = next.map(|(alpha, restart)| Run::new(&self.prepared, alpha, restart));
+        let run = self.contest.next().map(|next| Run::new(&self.prepared, next));
         self.run = run.transpose()?;
         Ok(())
     }
