@@ -58,8 +58,6 @@ pub(crate) struct PmvcFactors {
     pub single: [Array2<f64>; 2],
     /// U, the basis of each view, `(n_clusters, n_features)`.
     pub bases: [Array2<f64>; 2],
-    /// The objective after every round on all samples.
-    pub objectives: Vec<f64>,
 }
 
 impl PmvcFactors {
@@ -71,19 +69,19 @@ impl PmvcFactors {
             paired: uniform(views.n_paired, n_clusters),
             single: [0, 1].map(|v| uniform(views.single(v).nrows(), n_clusters)),
             bases: [0, 1].map(|v| uniform(n_clusters, views.rows[v].ncols())),
-            objectives: Vec::new(),
         }
     }
 }
 
 impl Pmvc {
-    /// Iterates from `start`: first on the paired samples, then on all.
+    /// Iterates from `start`: first on the paired samples, then on all. Returns the factors and the objective after every
+    /// round on all samples.
     pub(crate) fn iterate(
         &self,
         views: &PairedViews,
         start: PmvcFactors,
         observer: &dyn Observer,
-    ) -> Result<PmvcFactors, ClusterError> {
+    ) -> Result<(PmvcFactors, Vec<f64>), ClusterError> {
         let k = start.paired.ncols();
         // Representations are transposed, (n_clusters, n_samples): the sub-problems run along samples.
         let mut paired = transposed(&start.paired);
@@ -133,7 +131,7 @@ impl Pmvc {
             }
         }
         let single = single.map(|p| transposed(&p));
-        Ok(PmvcFactors { paired: transposed(&paired), single, bases, objectives })
+        Ok((PmvcFactors { paired: transposed(&paired), single, bases }, objectives))
     }
 
     fn settled(&self, before: &mut Option<f64>, now: f64) -> bool {
@@ -292,7 +290,7 @@ impl Clusterer for Pmvc {
     ) -> Result<Fitted, ClusterError> {
         let views = PairedViews::unit(data);
         let start = PmvcFactors::random(&views, n_clusters, seed.stream("factors"));
-        let factors = self.iterate(&views, start, observer)?;
+        let (factors, objectives) = self.iterate(&views, start, observer)?;
         let [first, second] = &factors.single;
         let stacked = stack(Axis(0), &[factors.paired.view(), first.view(), second.view()]);
         let embedding = views.restore(&stacked);
@@ -307,6 +305,6 @@ impl Clusterer for Pmvc {
             return Err(ClusterError::Unusable { method: NAME, reason });
         }
         let read_out = ReadOut::new(n_clusters, self.restarts, seed, observer);
-        Ok(read_out.of_unit_rows(embedding, factors.objectives)?.into())
+        Ok(read_out.of_unit_rows(embedding, objectives)?.into())
     }
 }
