@@ -69,7 +69,6 @@ impl Contest {
         ]
     }
 
-    /// Returns the total number of runs.
     pub(crate) fn n_runs(&self) -> usize {
         let halved = |&alive: &usize| (alive > 1).then(|| alive.div_ceil(2));
         let rounds = std::iter::successors(Some(self.alphas.len()), halved).take(self.rounds);

@@ -10,7 +10,6 @@ use cdimc_nn::{NetworkInput, ObservedView};
 use ndarray::{Array2, s};
 use std::sync::Arc;
 
-/// Settings and data of all runs of a training.
 pub(crate) struct Prepared {
     pub(crate) settings: CdimcNet,
     pub(crate) n_clusters: usize,

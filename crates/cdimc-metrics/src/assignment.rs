@@ -79,7 +79,6 @@ impl<'a> Assignment<'a> {
         Self { weights, column_of, u, v }
     }
 
-    /// Total weight.
     pub(crate) fn total(&self) -> i64 {
         let weight = |(line, &column)| self.weights.values[line * self.weights.n_columns + column];
         self.column_of.iter().enumerate().map(weight).sum()

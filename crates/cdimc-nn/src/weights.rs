@@ -109,7 +109,6 @@ impl Weights {
         self.views[0].encoder.last().map_or(0, |layer| layer.bias.len())
     }
 
-    /// Number of parameters.
     pub(crate) fn n_parameters(&self) -> usize {
         self.layers().map(|layer| layer.weight.len() + layer.bias.len()).sum()
     }
@@ -170,12 +169,10 @@ impl Weights {
 }
 
 impl Dense {
-    /// Number of inputs.
     pub(crate) fn n_in(&self) -> usize {
         self.weight.ncols()
     }
 
-    /// Number of outputs.
     pub(crate) fn n_out(&self) -> usize {
         self.weight.nrows()
     }

@@ -60,7 +60,6 @@ impl BestView {
         (0..data.n_views()).map(one).collect()
     }
 
-    /// Returns a k-means clustering of `view`.
     fn cluster_view(
         &self,
         data: &MultiView,

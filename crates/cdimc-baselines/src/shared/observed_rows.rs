@@ -27,7 +27,6 @@ impl Observed {
         observed
     }
 
-    /// Returns the mean of the rows.
     pub(crate) fn mean(&self) -> Array1<f64> {
         self.x.sum_axis(Axis(0)) / self.rows.len() as f64
     }
@@ -55,7 +54,6 @@ impl Observed {
     }
 }
 
-/// Returns the number of observed values of all views.
 pub(crate) fn n_observed_values(data: &MultiView) -> f64 {
     (0..data.n_views()).map(|v| (data.mask().n_observed(v) * data.width(v)) as f64).sum()
 }

@@ -28,7 +28,6 @@ pub(crate) fn relu_gradient<T: Real>(gradient: &mut [T], y: &[T]) {
     });
 }
 
-/// Computes the column sums of `rows`.
 pub(crate) fn column_sums<T: Real>(rows: &[T], sums: &mut [T]) {
     Arch::new().dispatch(|| {
         sums.fill(T::default());

@@ -263,7 +263,6 @@ fn mean_of_halves(x: &Tensor) -> Result<Tensor> {
     (a + b)? * 0.5
 }
 
-/// Returns the mean absolute difference over all entries.
 fn mean_absolute(x: &Tensor, y: &Tensor) -> Result<Tensor> {
     x.sub(y)?.abs()?.mean_all()
 }
