@@ -35,28 +35,23 @@ impl Networks {
     ) -> Result<Self> {
         let [outer, inner, latent] = settings.widths;
         let mut rng = seed.stream("weights").rng();
-        let input = n_features.map(|m| draw_weight(m, outer, &mut rng));
+        let [first, second] = n_features.map(|m| draw_weight(m, outer, &mut rng));
+        let input = [Layer::linear(first.view(), device)?, Layer::linear(second.view(), device)?];
         let mut layers = |widths: [(usize, usize); 2]| -> Result<[Layer; 2]> {
-            let [first, second] = widths.map(|(n_in, n_out)| draw(n_in, n_out, &mut rng));
-            Ok([Layer::new(&first, device)?, Layer::new(&second, device)?])
+            let [first, second] = widths.map(|(n_in, n_out)| draw(n_in, n_out, &mut rng, device));
+            Ok([first?, second?])
         };
         let autoencoder = Autoencoder {
-            input: [
-                Layer::linear(input[0].view(), device)?,
-                Layer::linear(input[1].view(), device)?,
-            ],
+            input,
             encoder: layers([(outer, inner), (inner, latent)])?,
             decoder: layers([(latent, inner), (inner, outer)])?,
             output: layers(n_features.map(|m| (outer, m)))?,
         };
         let discriminator = |view: usize| -> Result<Discriminator> {
             let mut rng = seed.stream("discriminator").nth(view as u64).rng();
-            let hidden = draw(n_features[view], DISCRIMINATOR_WIDTH, &mut rng);
-            let output = draw(DISCRIMINATOR_WIDTH, 1, &mut rng);
-            Ok(Discriminator {
-                hidden: Layer::new(&hidden, device)?,
-                output: Layer::new(&output, device)?,
-            })
+            let hidden = draw(n_features[view], DISCRIMINATOR_WIDTH, &mut rng, device)?;
+            let output = draw(DISCRIMINATOR_WIDTH, 1, &mut rng, device)?;
+            Ok(Discriminator { hidden, output })
         };
         Ok(Self {
             autoencoder,
@@ -236,10 +231,11 @@ impl Discriminator {
 }
 
 /// Returns a layer with weights and biases uniform in ±1/√`n_in` (PyTorch's default).
-fn draw(n_in: usize, n_out: usize, rng: &mut impl Rng) -> Dense {
+fn draw(n_in: usize, n_out: usize, rng: &mut impl Rng, device: &Device) -> Result<Layer> {
     let weight = draw_weight(n_in, n_out, rng);
     let bound = 1.0 / (n_in as f32).sqrt();
-    Dense { weight, bias: Array1::from_shape_simple_fn(n_out, || rng.gen_range(-bound..bound)) }
+    let bias = Array1::from_shape_simple_fn(n_out, || rng.gen_range(-bound..bound));
+    Layer::new(&Dense { weight, bias }, device)
 }
 
 /// Returns weights `(n_out, n_in)`, drawn input by input.
