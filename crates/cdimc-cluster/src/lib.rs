@@ -326,38 +326,26 @@ impl Clusterer for CdimcNet {
         below_one("advanced.view-dropout", self.advanced.view_dropout)?;
         positive("finetune.learning-rate", self.finetune.learning_rate)?;
         let needs_analysis = self.input == Input::Coordinates || self.chooses();
-        setting(
-            "analysis",
-            "none",
-            "is needed for coordinates and choices on the data: call CdimcNet::with_analysis(TMixture::default())",
-            |_| self.analysis.is_some() || !needs_analysis,
-        )
+        let rule = "is needed for coordinates and choices on the data: call \
+                    CdimcNet::with_analysis(TMixture::default())";
+        setting("analysis", "none", rule, |_| self.analysis.is_some() || !needs_analysis)
     }
 
     fn applies(&self, data: &MultiView, n_clusters: usize) -> Result<(), ClusterError> {
         // A view with fewer observed rows connects them all; in a whole table so few rows are a mistake.
-        setting(
-            "neighbors",
-            self.neighbors,
-            "must be less than the number of samples",
-            |&neighbors| neighbors < data.n_samples(),
-        )?;
-        setting(
-            "parameters of the architecture",
-            self.n_parameters(data, n_clusters),
-            "must be at most 2147483648: take a smaller wide or hidden-ratio, or input = \"coordinates\"",
-            |&n| n <= 1 << 31,
-        )?;
-        match (0..data.n_views()).find(|&view| data.mask().n_observed(view) < 2) {
-            Some(view) => Err(ClusterError::Inapplicable {
-                method: Self::NAME,
-                reason: format!(
-                    "view {view} has 1 observed sample, which has neither a deviation nor a \
-                     neighbor: at least 2 are needed, or leave the view out"
-                ),
-            }),
-            None => Ok(()),
-        }
+        let rule = "must be less than the number of samples";
+        setting("neighbors", self.neighbors, rule, |&n| n < data.n_samples())?;
+        let n_parameters = self.n_parameters(data, n_clusters);
+        let rule = "must be at most 2147483648: take a smaller wide or hidden-ratio, or input = \
+                    \"coordinates\"";
+        setting("parameters of the architecture", n_parameters, rule, |&n| n <= 1 << 31)?;
+        let is_alone = |&view: &usize| data.mask().n_observed(view) < 2;
+        let Some(view) = (0..data.n_views()).find(is_alone) else { return Ok(()) };
+        let reason = format!(
+            "view {view} has 1 observed sample, which has neither a deviation nor a neighbor: at \
+             least 2 are needed, or leave the view out"
+        );
+        Err(ClusterError::Inapplicable { method: Self::NAME, reason })
     }
 
     fn run(
