@@ -97,14 +97,9 @@ impl<'a> Rows<'a> {
         };
         let (n_rows, n_columns) = (first.len(), second.len());
         products.resize(n_rows * n_columns, 0.0);
-        matmul(
-            MatMut::from_row_major_slice_mut(products, n_rows, n_columns),
-            Accum::Replace,
-            rows_of(first),
-            rows_of(second).transpose(),
-            1.0,
-            Par::Seq,
-        );
+        let products = MatMut::from_row_major_slice_mut(products, n_rows, n_columns);
+        let (first, second) = (rows_of(first), rows_of(second).transpose());
+        matmul(products, Accum::Replace, first, second, 1.0, Par::Seq);
     }
 }
 
