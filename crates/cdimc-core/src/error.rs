@@ -75,24 +75,6 @@ pub enum ClusterError {
         /// Input of [`Clusterer::resume`](crate::Clusterer::resume), if the method has checkpoints.
         checkpoint: Option<Vec<u8>>,
     },
-    /// The data have another number of views than the model.
-    #[error("views = {found}: the model was made for {expected}")]
-    ModelViews {
-        /// Views of the model.
-        expected: usize,
-        /// Views of the data.
-        found: usize,
-    },
-    /// A view has another number of features than in the model.
-    #[error("view {view} has {found} features, the model was made for {expected}")]
-    ModelWidth {
-        /// View of the model, from 0.
-        view: usize,
-        /// Features in the model.
-        expected: usize,
-        /// Features in the data.
-        found: usize,
-    },
     /// A model or checkpoint file is unusable.
     #[error("{0}")]
     Model(String),

@@ -1,7 +1,7 @@
 //! The trait of trained models.
 
 use crate::{ClusterError, Clustering, archive::Archive};
-use cdimc_data::{MultiView, Standardizer, write_whole};
+use cdimc_data::{DataError, MultiView, Standardizer, write_whole};
 use ndarray::Array2;
 use serde_json::Value;
 use std::any::Any;
@@ -98,7 +98,7 @@ fn all_views(widths: &[usize], data: &MultiView) -> Result<Vec<usize>, ClusterEr
     if expected == found {
         Ok((0..expected).collect())
     } else {
-        Err(ClusterError::ModelViews { expected, found })
+        Err(unfit(format!("views = {found}: the model was made for {expected}")))
     }
 }
 
@@ -124,8 +124,15 @@ pub fn check_views(
     for (given, &view) in views.iter().enumerate() {
         let (expected, found) = (widths[view], data.width(given));
         if expected != found {
-            return Err(ClusterError::ModelWidth { view, expected, found });
+            return Err(unfit(format!(
+                "view {view} has {found} features, the model was made for {expected}"
+            )));
         }
     }
     Ok(())
+}
+
+/// Returns the error of data that do not have the views of a model.
+fn unfit(text: String) -> ClusterError {
+    DataError::Other(text).into()
 }
