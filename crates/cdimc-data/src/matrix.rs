@@ -146,7 +146,7 @@ impl Matrix {
             Storage::Dense(values) => dense_row(values, i),
             Storage::Sparse(values, _) => {
                 buffer.resize(values.ncols(), 0.0);
-                values.write_row(i, buffer);
+                values.write_row(i, buffer.as_mut_slice().into());
                 buffer
             }
         }

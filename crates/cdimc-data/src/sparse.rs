@@ -1,7 +1,7 @@
 //! Sparse matrices in compressed rows.
 
 use crate::DataError;
-use ndarray::Array2;
+use ndarray::{Array2, ArrayViewMut1};
 use std::ops::Range;
 
 /// Matrix `(n_rows, n_columns)` in compressed rows (CSR): per row the ascending columns of its entries and their values.
@@ -99,7 +99,7 @@ impl Sparse {
     ///
     /// # Panics
     /// If there is no such row, or the length of `to` is not `ncols`.
-    pub(crate) fn write_row(&self, i: usize, to: &mut [f64]) {
+    pub(crate) fn write_row(&self, i: usize, mut to: ArrayViewMut1<'_, f64>) {
         assert_eq!(to.len(), self.n_columns, "to must have the length of a row");
         to.fill(self.background(i));
         let (columns, values) = self.row(i);
@@ -145,11 +145,7 @@ impl Sparse {
     /// Returns the dense matrix, `(n_rows, n_columns)`.
     pub fn dense(&self) -> Array2<f64> {
         let mut all = Array2::zeros((self.nrows(), self.n_columns));
-        for (i, mut row) in all.outer_iter_mut().enumerate() {
-            row.fill(self.background(i));
-            let (columns, values) = self.row(i);
-            columns.iter().zip(values).for_each(|(&j, &x)| row[j as usize] = x);
-        }
+        all.outer_iter_mut().enumerate().for_each(|(i, row)| self.write_row(i, row));
         all
     }
 
