@@ -78,13 +78,11 @@ impl KMeans {
         points: ArrayView2<T>,
         seed: Seed,
     ) -> Result<KMeansFit, ClusterError> {
-        self.check(points)?;
-        let points = points.as_standard_layout();
-        let points = Points::new(points.view());
-        let ended = self.iterate(&points, seed)?;
-        let inertias: Vec<f64> = ended.iter().map(|partition| partition.inertia(&points)).collect();
-        let best = (0..ended.len()).min_by(|&a, &b| inertias[a].total_cmp(&inertias[b]));
-        Ok(finish(&points, &ended[best.unwrap_or(0)]))
+        self.run(points, seed, |points, ended| {
+            let inertias: Vec<f64> = ended.iter().map(|p| p.inertia(points)).collect();
+            let best = (0..ended.len()).min_by(|&a, &b| inertias[a].total_cmp(&inertias[b]));
+            finish(points, &ended[best.unwrap_or(0)])
+        })
     }
 
     /// Like [`fit`](Self::fit), but returns the results of all restarts.
@@ -96,26 +94,27 @@ impl KMeans {
         points: ArrayView2<T>,
         seed: Seed,
     ) -> Result<Vec<KMeansFit>, ClusterError> {
-        self.check(points)?;
-        let points = points.as_standard_layout();
-        let points = Points::new(points.view());
-        let ended = self.iterate(&points, seed)?;
-        Ok(ended.iter().map(|partition| finish(&points, partition)).collect())
+        self.run(points, seed, |points, ended| ended.iter().map(|p| finish(points, p)).collect())
     }
 
-    /// Runs Lloyd's iteration from every start.
-    fn iterate<T: Coordinate>(
+    /// Runs Lloyd's iteration from every start; returns what `result` makes of the ends.
+    fn run<T: Coordinate, R>(
         &self,
-        points: &Points<T>,
+        points: ArrayView2<T>,
         seed: Seed,
-    ) -> Result<Vec<Partition>, ClusterError> {
+        result: impl FnOnce(&Points<T>, &[Partition]) -> R,
+    ) -> Result<R, ClusterError> {
+        self.check(points)?;
+        let points = points.as_standard_layout();
+        let points = &Points::new(points.view());
         let variance = points.mean_variance();
         let range = "must be finite, and positive unless all samples are equal";
         setting("k-means variance", variance, range, |v| {
             v.is_finite() && (*v > 0.0 || points.are_equal())
         })?;
         let starts = seeding::centers(points, self.n_clusters, self.restarts, seed);
-        Ok(lloyd::iterate(points, starts, self.max_iterations, self.tolerance * variance))
+        let threshold = self.tolerance * variance;
+        Ok(result(points, &lloyd::iterate(points, starts, self.max_iterations, threshold)))
     }
 
     fn check<T: Coordinate>(&self, points: ArrayView2<T>) -> Result<(), ClusterError> {
