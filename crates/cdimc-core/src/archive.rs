@@ -120,26 +120,34 @@ impl Archive {
     /// # Errors
     /// If an array cannot be described.
     pub fn to_bytes(&self) -> Result<Vec<u8>, ClusterError> {
-        let failed = |e: &dyn Display| ClusterError::Model(format!("{}: {e}", self.kind));
+        self.serialized().map_err(|e| ClusterError::Model(format!("{}: {e}", self.kind)))
+    }
+
+    fn serialized(&self) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
         let label = Label {
             kind: self.kind.clone(),
             version: Self::VERSION,
             sha256: self.digest(),
             description: self.description.as_str().into(),
         };
-        let label = serde_json::to_string(&label).map_err(|e| failed(&e))?;
-        let views: Vec<(&str, TensorView<'_>)> = self
-            .arrays
-            .iter()
-            .map(|(name, array)| {
-                TensorView::new(array.dtype, array.shape.clone(), &array.bytes)
-                    .map(|view| (name.as_str(), view))
-            })
-            .collect::<Result<_, _>>()
-            .map_err(|e| failed(&e))?;
-        let mut header = self.notes.clone();
-        header.insert(METADATA.to_owned(), label);
-        serialize(views, &header).map_err(|e| failed(&e))
+        let mut metadata = self.notes.clone();
+        metadata.insert(METADATA.to_owned(), serde_json::to_string(&label)?);
+        let mut views = Vec::with_capacity(self.arrays.len());
+        for (name, array) in &self.arrays {
+            views.push((name, TensorView::new(array.dtype, array.shape.clone(), &array.bytes)?));
+        }
+        // The crate safetensors would write the metadata in an order that varies from run to run.
+        let mut bytes = safetensors::serialize(views, None)?;
+        let (length, _) = SafeTensors::read_metadata(&bytes)?;
+        let content = size_of::<u64>() + length;
+        let mut header: Value = serde_json::from_slice(&bytes[size_of::<u64>()..content])?;
+        header["__metadata__"] = serde_json::to_value(metadata)?;
+        let mut header = serde_json::to_vec(&header)?;
+        header.resize(header.len().next_multiple_of(size_of::<u64>()), b' ');
+        // In place, because the arrays can be as large as a network with its moments.
+        bytes.reserve_exact(size_of::<u64>() + header.len());
+        bytes.splice(..content, (header.len() as u64).to_le_bytes().into_iter().chain(header));
+        Ok(bytes)
     }
 
     /// Returns the kind that the file declares, even if the file is damaged.
@@ -323,25 +331,6 @@ fn read_bounded(path: &Path) -> std::io::Result<Vec<u8>> {
         .first_chunk()
         .is_some_and(|&length| (1..=MAX_HEADER).contains(&u64::from_le_bytes(length)));
     file.take(if begins_as_one { u64::MAX } else { 1 << 16 }).read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
-/// Serializes to safetensors with the metadata in alphabetical order; the order of the crate safetensors varies from run
-/// to run.
-fn serialize(
-    arrays: Vec<(&str, TensorView<'_>)>,
-    metadata: &BTreeMap<String, String>,
-) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
-    let mut bytes = safetensors::serialize(arrays, None)?;
-    let (length, _) = SafeTensors::read_metadata(&bytes)?;
-    let content = size_of::<u64>() + length;
-    let mut header: Value = serde_json::from_slice(&bytes[size_of::<u64>()..content])?;
-    header["__metadata__"] = serde_json::to_value(metadata)?;
-    let mut header = serde_json::to_vec(&header)?;
-    header.resize(header.len().next_multiple_of(size_of::<u64>()), b' ');
-    // In place, because the arrays can be as large as a network with its moments.
-    bytes.reserve_exact(size_of::<u64>() + header.len());
-    bytes.splice(..content, (header.len() as u64).to_le_bytes().into_iter().chain(header));
     Ok(bytes)
 }
 
