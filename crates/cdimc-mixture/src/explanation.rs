@@ -272,26 +272,15 @@ pub(crate) fn log_density(components: &Components, c: usize, z: &[f64], nu: f64)
 /// Returns D, the squared Mahalanobis distance of `z` from cluster `c`.
 fn squared_distance(components: &Components, c: usize, z: &[f64]) -> f64 {
     let offsets = &components.offsets[c * components.width..];
-    whitened(components, c, z).iter().zip(offsets).map(|(y, o)| (y - o) * (y - o)).sum()
-}
-
-/// Returns W z of cluster `c`.
-fn whitened(components: &Components, c: usize, z: &[f64]) -> Vec<f64> {
-    let q = components.width;
-    let w = &components.whitening[c * q * (q + 1) / 2..];
-    let line = |a: usize| w[a * (a + 1) / 2..][..=a].iter().zip(z).map(|(w, z)| w * z).sum();
-    (0..q).map(line).collect()
+    components.whitened(c, z).iter().zip(offsets).map(|(y, o)| (y - o) * (y - o)).sum()
 }
 
 /// Returns Σ⁻¹ (s - 2 μ) of cluster `c`.
 fn gradient(components: &Components, c: usize, s: &[f64]) -> Vec<f64> {
     let q = components.width;
-    let w = &components.whitening[c * q * (q + 1) / 2..];
-    let offsets = &components.offsets[c * q..];
-    let y = whitened(components, c, s);
+    let y = components.whitened(c, s);
     let mut gradient = vec![0.0; q];
-    for (a, (y, offset)) in y.iter().zip(offsets).enumerate() {
-        let line = &w[a * (a + 1) / 2..][..=a];
+    for ((line, y), offset) in components.lines(c).zip(&y).zip(&components.offsets[c * q..]) {
         gradient.iter_mut().zip(line).for_each(|(g, w)| *g += w * (y - 2.0 * offset));
     }
     gradient

@@ -93,11 +93,9 @@ impl MixtureModel {
 /// Draws coordinates from the t distribution of cluster `c`: μ + W⁻¹ g √(ν / χ²).
 fn drawn(components: &Components, c: usize, nu: f64, rng: &mut impl Rng) -> Vec<f64> {
     let q = components.width;
-    let w = &components.whitening[c * q * (q + 1) / 2..];
     let scale = (0.5 * nu / gamma(0.5 * nu, rng)).sqrt();
     let mut z: Vec<f64> = Vec::with_capacity(q);
-    for a in 0..q {
-        let line = &w[a * (a + 1) / 2..][..=a];
+    for (a, line) in components.lines(c).enumerate() {
         let before: f64 = line[..a].iter().zip(&z).map(|(w, z)| w * z).sum();
         z.push((scale * normal(rng) - before) / line[a]);
     }

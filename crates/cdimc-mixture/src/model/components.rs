@@ -147,27 +147,30 @@ impl Components {
         whitening: Vec<f64>,
         constants: Vec<f64>,
     ) -> Self {
-        let mut offsets = Vec::with_capacity(means.len());
-        let size = width * (width + 1) / 2;
-        for (mean, w) in means.chunks_exact(width).zip(whitening.chunks_exact(size)) {
-            for a in 0..width {
-                let line = &w[a * (a + 1) / 2..][..=a];
-                offsets.push(line.iter().zip(mean).map(|(w, m)| w * m).sum());
-            }
-        }
-        Self { width, means, whitening, offsets, constants }
+        let mut all = Self { width, means, whitening, offsets: Vec::new(), constants };
+        let means = all.means.chunks_exact(width).enumerate();
+        all.offsets = means.flat_map(|(c, mean)| all.whitened(c, mean)).collect();
+        all
+    }
+
+    /// Returns the rows of W of cluster `c`, up to the diagonal.
+    pub(crate) fn lines(&self, c: usize) -> impl Iterator<Item = &[f64]> {
+        let w = &self.whitening[c * self.width * (self.width + 1) / 2..];
+        (0..self.width).map(move |a| &w[a * (a + 1) / 2..][..=a])
+    }
+
+    /// Returns W z of cluster `c`.
+    pub(crate) fn whitened(&self, c: usize, z: &[f64]) -> Vec<f64> {
+        let product = |line: &[f64]| line.iter().zip(z).map(|(w, z)| w * z).sum();
+        self.lines(c).map(product).collect()
     }
 
     /// Returns the squared Mahalanobis distance of the mean of `to` from cluster `from`.
     pub(crate) fn squared_distance(&self, from: usize, to: usize) -> f64 {
         let q = self.width;
-        let w = &self.whitening[from * q * (q + 1) / 2..];
         let difference: Vec<f64> =
             (0..q).map(|b| self.means[to * q + b] - self.means[from * q + b]).collect();
-        let line = |a: usize| -> f64 {
-            w[a * (a + 1) / 2..][..=a].iter().zip(&difference).map(|(w, x)| w * x).sum()
-        };
-        (0..q).map(line).map(|y| y * y).sum()
+        self.whitened(from, &difference).iter().map(|y| y * y).sum()
     }
 
     pub(crate) fn n_clusters(&self) -> usize {
