@@ -8,12 +8,12 @@ use crate::folds::cross_fitted;
 use crate::model::passes::log_densities;
 use crate::model::{Mixture, Prior};
 use crate::observations::Observations;
-use crate::permutation::{Groups, SIGNIFICANCE_LEVEL, groups, permute_within};
+use crate::permutation::{SIGNIFICANCE_LEVEL, groups, permute_within};
 use crate::responsibilities::Responsibilities;
 use crate::settings::TMixture;
 use cdimc_core::{CRITICAL_Z, ClusterError, Model};
 use cdimc_data::{MultiView, Seed};
-use ndarray::{Array1, Array2, ArrayView1};
+use ndarray::{Array2, ArrayView1};
 use rand::seq::{SliceRandom, index::sample};
 use serde::{Deserialize, Serialize};
 
@@ -141,9 +141,10 @@ impl ViewAgreement {
         let mut order: Vec<usize> = (0..labels.len()).collect();
         order.shuffle(&mut seed.stream("folds").rng());
         let judge = |held_out: &Observations, mixture: &Mixture| {
-            let groups = groups(held_out);
-            let logs = LogDensities::of(held_out, mixture);
-            (0..n_views).map(|v| logs.sums(v, &groups, seed)).collect::<Vec<_>>()
+            let (groups, logs) = (groups(held_out), log_densities(held_out, mixture));
+            let log_weights = ArrayView1::from(&mixture.log_weights);
+            let sums = |v| sums(&logs, v, log_weights, held_out.n_samples, &groups[v], seed);
+            (0..n_views).map(sums).collect::<Vec<_>>()
         };
         let parts = cross_fitted(observations, &responsibilities, prior, (&order, FOLDS), judge);
         let of_view = |v: usize| {
@@ -162,60 +163,46 @@ impl ViewAgreement {
     }
 }
 
-/// Log densities log p(view | cluster) of every observed row.
-struct LogDensities {
-    log_weights: Array1<f64>,
-    /// Samples and log densities, `(n_observed, n_clusters)`, per view.
-    views: Vec<(Vec<usize>, Array2<f64>)>,
+/// Returns the sums of the terms of view `v`, for the data and for every permutation of its rows within `groups`, and
+/// the number of samples. `views` are the [`log_densities`] of the views.
+fn sums(
+    views: &[(Vec<usize>, Array2<f64>)],
+    v: usize,
+    log_weights: ArrayView1<'_, f64>,
     n_samples: usize,
-}
-
-impl LogDensities {
-    fn of(observations: &Observations, mixture: &Mixture) -> Self {
-        Self {
-            log_weights: Array1::from(mixture.log_weights.clone()),
-            views: log_densities(observations, mixture),
-            n_samples: observations.n_samples,
+    groups: &[Vec<usize>],
+    seed: Seed,
+) -> (Vec<f64>, usize) {
+    let (samples, own) = &views[v];
+    let mut others = Array2::<f64>::zeros((n_samples, own.ncols()));
+    let mut n_others = vec![0_usize; n_samples];
+    for (_, (samples, logs)) in views.iter().enumerate().filter(|&(w, _)| w != v) {
+        for (&i, row) in samples.iter().zip(logs.rows()) {
+            others.row_mut(i).scaled_add(1.0, &row);
+            n_others[i] += 1;
         }
     }
-
-    /// Returns the sums of the terms of view `v`, for the data and for every permutation of its rows, and the
-    /// number of samples.
-    fn sums(&self, v: usize, groups: &Groups, seed: Seed) -> (Vec<f64>, usize) {
-        let (samples, own) = &self.views[v];
-        let mut others = Array2::<f64>::zeros((self.n_samples, own.ncols()));
-        let mut n_others = vec![0_usize; self.n_samples];
-        for (_, (samples, logs)) in self.views.iter().enumerate().filter(|&(w, _)| w != v) {
-            for (&i, row) in samples.iter().zip(logs.rows()) {
-                others.row_mut(i).scaled_add(1.0, &row);
-                n_others[i] += 1;
-            }
-        }
-        let alone: Vec<f64> =
-            own.rows().into_iter().map(|row| log_sum(row, self.log_weights.view())).collect();
-        let paired: Vec<(usize, usize)> =
-            samples.iter().copied().enumerate().filter(|&(_, i)| n_others[i] > 0).collect();
-        for &(_, i) in &paired {
-            // The posterior of the other views, so that the prior enters once.
-            let with_prior = &others.row(i) + &self.log_weights;
-            let evidence = log_sum(others.row(i), self.log_weights.view());
-            others.row_mut(i).assign(&(with_prior - evidence));
-        }
-        let sum = |order: &[usize]| {
-            let nats = |&(place, i): &(usize, usize)| {
-                let row = order[place];
-                log_sum(own.row(row), others.row(i)) - alone[row]
-            };
-            paired.iter().map(nats).sum::<f64>()
+    let alone: Vec<f64> = own.rows().into_iter().map(|row| log_sum(row, log_weights)).collect();
+    let paired: Vec<(usize, usize)> =
+        samples.iter().copied().enumerate().filter(|&(_, i)| n_others[i] > 0).collect();
+    for &(_, i) in &paired {
+        // The posterior of the other views, so that the prior enters once.
+        let with_prior = &others.row(i) + &log_weights;
+        let evidence = log_sum(others.row(i), log_weights);
+        others.row_mut(i).assign(&(with_prior - evidence));
+    }
+    let sum = |order: &[usize]| {
+        let nats = |&(place, i): &(usize, usize)| {
+            let row = order[place];
+            log_sum(own.row(row), others.row(i)) - alone[row]
         };
-        let in_place: Vec<usize> = (0..samples.len()).collect();
-        let mut sums = vec![sum(&in_place)];
-        let seed = seed.stream("permutations").nth(v as u64);
-        sums.extend(
-            (0..N_PERMUTATIONS).map(|b| sum(&permute_within(&groups[v], seed.nth(b as u64)))),
-        );
-        (sums, paired.len())
-    }
+        paired.iter().map(nats).sum::<f64>()
+    };
+    let in_place: Vec<usize> = (0..samples.len()).collect();
+    let mut sums = vec![sum(&in_place)];
+    let seed = seed.stream("permutations").nth(v as u64);
+    sums.extend((0..N_PERMUTATIONS).map(|b| sum(&permute_within(groups, seed.nth(b as u64)))));
+    (sums, paired.len())
 }
 
 /// Returns log Σ exp(a + b).
