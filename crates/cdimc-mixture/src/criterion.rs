@@ -59,18 +59,13 @@ pub(crate) fn terms_under(
         let (mut own, mut maxima) = (vec![0.0; BLOCK], vec![0.0; BLOCK]);
         let (mut total, mut n_samples) = (0.0, 0);
         for (block, of_block) in blocks.iter().zip(joints.chunks_exact_mut(BLOCK)) {
-            let start = |to: &mut [f64]| {
-                for (to, &log_weight) in to.chunks_exact_mut(BLOCK).zip(&mixture.log_weights) {
-                    to.fill(log_weight);
-                }
-            };
-            start(&mut joint);
+            mixture.start(&mut joint);
             own.fill(0.0);
             let mut n_views = [0_u32; BLOCK];
             for (view, components) in block.views.iter().zip(&mixture.views) {
                 densities.of(view, components, mixture.nu);
                 add_logs(&mut joint, view, &densities.logs);
-                start(&mut alone);
+                mixture.start(&mut alone);
                 add_logs(&mut alone, view, &densities.logs);
                 normalize(&mut alone, block.len, &mut maxima, &mut sums);
                 for &i in &view.samples {
@@ -138,9 +133,7 @@ pub(crate) fn each_contribution(
     let mut log_likelihoods =
         |block: &Block, densities: &[Densities], of: &dyn Fn(usize) -> bool| {
             let mut logs = vec![0.0; k * BLOCK];
-            for (logs, &log_weight) in logs.chunks_exact_mut(BLOCK).zip(&mixture.log_weights) {
-                logs.fill(log_weight);
-            }
+            mixture.start(&mut logs);
             for v in (0..n_views).filter(|&v| of(v)) {
                 add_logs(&mut logs, &block.views[v], &densities[v].logs);
             }

@@ -6,7 +6,7 @@ pub(crate) mod kernel;
 pub(crate) mod moments;
 pub(crate) mod passes;
 
-use crate::observations::Observations;
+use crate::observations::{BLOCK, Observations};
 use components::{Components, MIN_CLUSTER_SIZE, Pooled, pooled};
 use moments::Moments;
 
@@ -73,5 +73,12 @@ impl Mixture {
 
     pub(crate) fn n_clusters(&self) -> usize {
         self.log_weights.len()
+    }
+
+    /// Sets the log densities of a block, `(n_clusters, BLOCK)`, to the log weights.
+    pub(crate) fn start(&self, joint: &mut [f64]) {
+        for (joint, &log_weight) in joint.chunks_exact_mut(BLOCK).zip(&self.log_weights) {
+            joint.fill(log_weight);
+        }
     }
 }

@@ -266,9 +266,7 @@ pub(crate) fn expectation_of(
             if active_only {
                 active.set(joint);
             }
-            for (joint, &log_weight) in joint.chunks_exact_mut(BLOCK).zip(&mixture.log_weights) {
-                joint.fill(log_weight);
-            }
+            mixture.start(joint);
             let views = block.views.iter().zip(&mixture.views).zip(&mut all);
             for ((view, components), densities) in views {
                 densities.compute_active(view, components, mixture.nu, &active);

@@ -88,8 +88,8 @@ impl LogDensities {
             logs
         };
         let views: Vec<Vec<f64>> = (0..observations.n_views()).map(of_view).collect();
-        let weight = |index: usize| mixture.log_weights[index / BLOCK % k];
-        let mut joint: Vec<f64> = (0..observations.blocks.len() * k * BLOCK).map(weight).collect();
+        let mut joint = vec![0.0; observations.blocks.len() * k * BLOCK];
+        joint.chunks_exact_mut(k * BLOCK).for_each(|joint| mixture.start(joint));
         for view in &views {
             joint.iter_mut().zip(view).for_each(|(sum, x)| *sum += x);
         }
