@@ -34,10 +34,8 @@ pub(crate) fn improve(
     for round in 0..MAX_ROUNDS {
         let fit = &found.fit;
         watch.check(fit.log_likelihood)?;
-        let logs = LogDensities::new(observations, &fit.mixture);
         let pairs = near_pairs(fit);
-        let values = logs.values_of_exchanges(observations, &subsets, &pairs);
-        drop(logs);
+        let values = values_of_exchanges(observations, &fit.mixture, &subsets, &pairs);
         let mut moves: Vec<usize> = (0..values.len()).collect();
         moves.sort_by(|&x, &y| values[y].total_cmp(&values[x]));
         let moves = moves.into_iter().take(TRIES).map(|index| {
@@ -64,81 +62,67 @@ fn subsets(n_views: usize) -> Vec<Vec<usize>> {
     all.filter(|s| 2 * s.len() < n_views || (2 * s.len() == n_views && s[0] == 0)).collect()
 }
 
-/// Log densities of all samples, `(n_blocks, n_clusters, BLOCK)`.
-struct LogDensities {
-    n_clusters: usize,
-    /// Log densities per view; 0 where it is missing.
-    views: Vec<Vec<f64>>,
-    /// Sum of log π and all views.
-    joint: Vec<f64>,
+/// Returns the log densities of all samples in view `v`, `(n_blocks, n_clusters, BLOCK)`; 0 where it is missing.
+fn logs_of_view(observations: &Observations, mixture: &Mixture, v: usize) -> Vec<f64> {
+    let size = mixture.n_clusters() * BLOCK;
+    let mut logs = vec![0.0; observations.blocks.len() * size];
+    in_parts(observations, &mut logs, size, |blocks: &[Block], logs| {
+        let mut densities = Densities::default();
+        for (block, logs) in blocks.iter().zip(logs.chunks_exact_mut(size)) {
+            densities.of(&block.views[v], &mixture.views[v], mixture.nu);
+            add_logs(logs, &block.views[v], &densities.logs);
+        }
+    });
+    logs
 }
 
-impl LogDensities {
-    fn new(observations: &Observations, mixture: &Mixture) -> Self {
-        let k = mixture.n_clusters();
-        let of_view = |v: usize| {
-            let mut logs = vec![0.0; observations.blocks.len() * k * BLOCK];
-            in_parts(observations, &mut logs, k * BLOCK, |blocks: &[Block], logs| {
-                let mut densities = Densities::default();
-                for (block, logs) in blocks.iter().zip(logs.chunks_exact_mut(k * BLOCK)) {
-                    densities.of(&block.views[v], &mixture.views[v], mixture.nu);
-                    add_logs(logs, &block.views[v], &densities.logs);
-                }
-            });
-            logs
-        };
-        let views: Vec<Vec<f64>> = (0..observations.n_views()).map(of_view).collect();
-        let mut joint = vec![0.0; observations.blocks.len() * k * BLOCK];
-        joint.chunks_exact_mut(k * BLOCK).for_each(|joint| mixture.start(joint));
-        for view in &views {
-            joint.iter_mut().zip(view).for_each(|(sum, x)| *sum += x);
-        }
-        Self { n_clusters: k, views, joint }
+/// Returns the log-likelihoods after each exchange, by subset and pair.
+fn values_of_exchanges(
+    observations: &Observations,
+    mixture: &Mixture,
+    subsets: &[Vec<usize>],
+    pairs: &[(usize, usize)],
+) -> Vec<f64> {
+    let size = mixture.n_clusters() * BLOCK;
+    let logs_of_view = |v| logs_of_view(observations, mixture, v);
+    let views: Vec<Vec<f64>> = (0..observations.n_views()).map(logs_of_view).collect();
+    let mut joint = vec![0.0; observations.blocks.len() * size];
+    joint.chunks_exact_mut(size).for_each(|joint| mixture.start(joint));
+    for view in &views {
+        joint.iter_mut().zip(view).for_each(|(sum, x)| *sum += x);
     }
-
-    /// Returns the log-likelihoods after each exchange, by subset and pair.
-    fn values_of_exchanges(
-        &self,
-        observations: &Observations,
-        subsets: &[Vec<usize>],
-        pairs: &[(usize, usize)],
-    ) -> Vec<f64> {
-        let k = self.n_clusters;
-        let mut joint: Vec<f64> = self.joint.clone();
-        let of_part = |blocks: &[Block], joint: &mut [f64]| {
-            let mut values = vec![0.0; subsets.len() * pairs.len()];
-            let mut sums = vec![0.0; k * BLOCK];
-            for (block, joint) in blocks.iter().zip(joint.chunks_exact_mut(k * BLOCK)) {
-                let at = block.first / BLOCK * k * BLOCK;
-                let maxima = subtract_maxima(joint);
-                let total: f64 = maxima[..block.len].iter().sum();
-                let rests = rests(joint, pairs);
-                for (s, subset) in subsets.iter().enumerate() {
-                    sums.fill(0.0);
-                    for &v in subset {
-                        let logs = &self.views[v][at..at + k * BLOCK];
-                        sums.iter_mut().zip(logs).for_each(|(sum, x)| *sum += x);
-                    }
-                    for (p, &(a, b)) in pairs.iter().enumerate() {
-                        let of = |c: usize| c * BLOCK..c * BLOCK + block.len;
-                        let exchange = Exchange {
-                            joint: [&joint[of(a)], &joint[of(b)]],
-                            subset: [&sums[of(a)], &sums[of(b)]],
-                            rest: &rests[of(p)],
-                        };
-                        values[s * pairs.len() + p] += total + Arch::new().dispatch(exchange);
-                    }
+    let of_part = |blocks: &[Block], joint: &mut [f64]| {
+        let mut values = vec![0.0; subsets.len() * pairs.len()];
+        let mut sums = vec![0.0; size];
+        for (block, joint) in blocks.iter().zip(joint.chunks_exact_mut(size)) {
+            let at = block.first / BLOCK * size;
+            let maxima = subtract_maxima(joint);
+            let total: f64 = maxima[..block.len].iter().sum();
+            let rests = rests(joint, pairs);
+            for (s, subset) in subsets.iter().enumerate() {
+                sums.fill(0.0);
+                for &v in subset {
+                    sums.iter_mut().zip(&views[v][at..at + size]).for_each(|(sum, x)| *sum += x);
+                }
+                for (p, &(a, b)) in pairs.iter().enumerate() {
+                    let of = |c: usize| c * BLOCK..c * BLOCK + block.len;
+                    let exchange = Exchange {
+                        joint: [&joint[of(a)], &joint[of(b)]],
+                        subset: [&sums[of(a)], &sums[of(b)]],
+                        rest: &rests[of(p)],
+                    };
+                    values[s * pairs.len() + p] += total + Arch::new().dispatch(exchange);
                 }
             }
-            values
-        };
-        let parts = in_parts(observations, &mut joint, k * BLOCK, of_part);
-        let mut values = vec![0.0; subsets.len() * pairs.len()];
-        for part in parts {
-            values.iter_mut().zip(part).for_each(|(sum, x)| *sum += x);
         }
         values
+    };
+    let parts = in_parts(observations, &mut joint, size, of_part);
+    let mut values = vec![0.0; subsets.len() * pairs.len()];
+    for part in parts {
+        values.iter_mut().zip(part).for_each(|(sum, x)| *sum += x);
     }
+    values
 }
 
 /// Subtracts the maximum of each sample from `joint`, `(n_clusters, BLOCK)`; returns the maxima.
