@@ -23,19 +23,10 @@ pub(crate) struct ColumnProfile {
 }
 
 impl ColumnProfile {
-    /// Profiles `values`, which it sorts; `filled` is the value of cells that were not measured.
+    /// Profiles `values`, at least one, which it sorts; `filled` is the value of cells that were not measured.
     pub(crate) fn of(values: &mut [f64], filled: Option<f64>) -> Self {
         values.sort_unstable_by(f64::total_cmp);
-        let (&[first, ..], &[.., last]) = (&*values, &*values) else {
-            return Self {
-                mean: 0.0,
-                sd: 0.0,
-                mode_share: 1.0,
-                resolution: 0.0,
-                is_two_valued: true,
-                filled: None,
-            };
-        };
+        let (first, last) = (values[0], values[values.len() - 1]);
         let n = values.len() as f64;
         let mean = mean(values);
         // Relative to the largest, so that no square overflows.
@@ -202,33 +193,28 @@ mod tests {
         assert!(resolutions_of(filled, 3, Kind::Standard).iter().all(|&r| r > 0.6));
     }
 
-    #[test]
-    fn cells_filled_with_the_mean_make_no_column_finer() {
-        let answer = |i: usize| f64::from(u8::from(i.is_multiple_of(3)));
-        let x = Array2::from_shape_fn((30, 2), |(i, j)| answer(i + j));
-        let mut filled = x.clone();
-        for (mut column, x) in filled.columns_mut().into_iter().zip(x.columns()) {
-            let mean = x.iter().skip(6).sum::<f64>() / 24.0;
-            column.iter_mut().take(6).for_each(|x| *x = mean);
+    /// Fills the first `n` cells of every column with the mean of the others.
+    fn with_filled(mut x: Array2<f64>, n: usize) -> Array2<f64> {
+        for mut column in x.columns_mut() {
+            let mean = column.iter().skip(n).sum::<f64>() / (column.len() - n) as f64;
+            column.iter_mut().take(n).for_each(|x| *x = mean);
         }
-        // Filled cells lower the SD.
-        let all = resolutions_of(x, 5, Kind::Standard);
-        for (g, all) in resolutions_of(filled, 5, Kind::Standard).iter().zip(&all) {
-            approx::assert_relative_eq!(*g, all * 30.0 / 24.0, max_relative = 1e-9);
-        }
+        x
     }
 
     #[test]
-    fn cells_filled_with_the_mean_make_no_rank_finer() {
-        let answer = |i: usize, j: usize| ((i * i + 3 * i * j) % 7 / 2) as f64;
-        let x = Array2::from_shape_fn((70, 2), |(i, j)| answer(i, j));
-        let mut filled = x.clone();
-        for mut column in filled.columns_mut() {
-            let mean = column.iter().skip(7).sum::<f64>() / 63.0;
-            column.iter_mut().take(7).for_each(|x| *x = mean);
+    fn cells_filled_with_the_mean_make_no_column_or_rank_finer() {
+        let answer = |(i, j): (usize, usize)| f64::from(u8::from((i + j).is_multiple_of(3)));
+        let x = Array2::from_shape_fn((30, 2), answer);
+        // Filled cells lower the SD.
+        let all = resolutions_of(x.clone(), 5, Kind::Standard);
+        for (g, all) in resolutions_of(with_filled(x, 6), 5, Kind::Standard).iter().zip(&all) {
+            approx::assert_relative_eq!(*g, all * 30.0 / 24.0, max_relative = 1e-9);
         }
-        let all = resolutions_of(x, 5, Kind::Ranks);
-        let filled = resolutions_of(filled, 5, Kind::Ranks);
+        let answer = |(i, j): (usize, usize)| ((i * i + 3 * i * j) % 7 / 2) as f64;
+        let x = Array2::from_shape_fn((70, 2), answer);
+        let all = resolutions_of(x.clone(), 5, Kind::Ranks);
+        let filled = resolutions_of(with_filled(x, 7), 5, Kind::Ranks);
         assert!(filled.iter().zip(&all).all(|(r, all)| *r > 0.7 * all), "{filled:?} {all:?}");
     }
 
