@@ -7,6 +7,7 @@ use crate::coordinates::sparse::SparseRows;
 use crate::coordinates::{Kind, length};
 use cdimc_core::ClusterError;
 use cdimc_data::Matrix;
+use faer::linalg::matmul::matmul;
 use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::{Accum, Mat, MatRef, Par};
 use ndarray::{Array2, ArrayView2, Axis};
@@ -269,14 +270,7 @@ impl Projection {
                     let rows = faer_view(rows);
                     let image = product(rows, b);
                     let (rows, image) = (rows.transpose(), image.as_ref());
-                    faer::linalg::matmul::matmul(
-                        sum.as_mut(),
-                        Accum::Add,
-                        rows,
-                        image,
-                        1.0,
-                        Par::Seq,
-                    );
+                    matmul(sum.as_mut(), Accum::Add, rows, image, 1.0, Par::Seq);
                 })
             })?;
             return Ok(to_array(leading.vectors.as_ref()));
@@ -363,7 +357,7 @@ fn to_array(a: MatRef<'_, f64>) -> Array2<f64> {
 fn dot(a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>) -> Array2<f64> {
     let mut c = vec![0.0; a.nrows() * b.ncols()];
     let to = faer::MatMut::from_row_major_slice_mut(&mut c, a.nrows(), b.ncols());
-    faer::linalg::matmul::matmul(to, Accum::Replace, faer_view(a), faer_view(b), 1.0, Par::Seq);
+    matmul(to, Accum::Replace, faer_view(a), faer_view(b), 1.0, Par::Seq);
     match Array2::from_shape_vec((a.nrows(), b.ncols()), c) {
         Ok(product) => product,
         Err(_) => unreachable!("as many numbers as the shape requires"),
