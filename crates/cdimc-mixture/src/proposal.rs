@@ -151,13 +151,12 @@ fn votes(numbers: &[usize], curve: &[&HeldOut], n_splits: usize, least: f64) -> 
 mod tests {
     use super::*;
 
+    fn held_out(n_clusters: usize, t: f64, noise: f64) -> HeldOut {
+        HeldOut { n_clusters, shared_information: t, parts: vec![t - noise, t, t + noise] }
+    }
+
     fn curve(points: &[(usize, f64)]) -> Vec<HeldOut> {
-        let held_out = |&(n_clusters, t): &(usize, f64)| HeldOut {
-            n_clusters,
-            shared_information: t,
-            parts: vec![t - 0.01, t, t + 0.01],
-        };
-        points.iter().map(held_out).collect()
+        points.iter().map(|&(k, t)| held_out(k, t, 0.01)).collect()
     }
 
     #[test]
@@ -185,13 +184,8 @@ mod tests {
 
     #[test]
     fn a_gain_within_chance_supports_no_number() {
-        let held_out = |&(n_clusters, t, noise): &(usize, f64, f64)| HeldOut {
-            n_clusters,
-            shared_information: t,
-            parts: vec![t - noise, t, t + noise],
-        };
         let points = [(2, 0.8, 0.0), (3, 1.2, 0.5), (4, 1.6, 0.1), (5, 1.65, 0.1)];
-        let proposal = propose(&points.iter().map(held_out).collect::<Vec<_>>()).unwrap();
+        let proposal = propose(&points.map(|(k, t, noise)| held_out(k, t, noise))).unwrap();
         assert_eq!(proposal.supported, Supported { clearly: 2, up_to: 5 });
     }
 
@@ -212,8 +206,7 @@ mod tests {
 
     #[test]
     fn a_range_that_ends_too_early_is_reported() {
-        let rising = curve(&[(2, 0.5), (3, 1.0), (4, 1.5)]);
-        let proposal = propose(&rising).unwrap();
+        let proposal = propose(&curve(&[(2, 0.5), (3, 1.0), (4, 1.5)])).unwrap();
         assert_eq!((proposal.n_clusters, proposal.runner_up), (4, Some(3)));
         assert!(proposal.reason.contains("more clusters may share more"));
         assert_eq!(propose(&[]), None);
