@@ -52,7 +52,7 @@ impl Golden {
 }
 
 fn observations(data: &MultiView) -> Observations {
-    let profiles = ColumnProfile::of_views(data);
+    let profiles = ColumnProfile::of_part(data, data);
     let projection = |v| {
         let rows = data.mask().observed_rows(v);
         Projection::fit(data.matrix(v), &rows, &profiles[v], 20, Kind::Unit).unwrap()

@@ -48,7 +48,7 @@ mod tests {
 
     fn halves(data: &MultiView) -> Option<MultiView> {
         let (halves, profiles) = super::halves(&Views::of(data, data), Seed::new(1)).unwrap()?;
-        assert_eq!(profiles, ColumnProfile::of_views(&halves));
+        assert_eq!(profiles, ColumnProfile::of_part(&halves, &halves));
         Some(halves)
     }
     use ndarray::array;

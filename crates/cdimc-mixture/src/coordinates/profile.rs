@@ -66,12 +66,6 @@ impl ColumnProfile {
         })
     }
 
-    /// Profiles all views over their observed samples.
-    #[cfg(test)]
-    pub(crate) fn of_views(data: &MultiView) -> Vec<Vec<Self>> {
-        Self::of_part(data, data)
-    }
-
     /// Profiles all views over the observed samples of `part`, a subset of the samples of `all`; missing cells hold
     /// the means of `all`.
     pub(crate) fn of_part(part: &MultiView, all: &MultiView) -> Vec<Vec<Self>> {
@@ -129,7 +123,7 @@ mod tests {
     fn resolutions_of(x: Array2<f64>, q: usize, kind: Kind) -> Vec<f64> {
         let rows: Vec<usize> = (0..x.nrows()).collect();
         let data = MultiView::from_nan_rows(vec![x]).unwrap();
-        let profiles = ColumnProfile::of_views(&data);
+        let profiles = ColumnProfile::of_part(&data, &data);
         Projection::fit(data.matrix(0), &rows, &profiles[0], q, kind).unwrap().resolutions
     }
 
