@@ -69,12 +69,6 @@ impl ViewMask {
         (0..self.n_samples()).filter(|&i| self.0[[i, view]]).collect()
     }
 
-    /// Returns the samples observed in every view, ascending.
-    #[cfg(test)]
-    pub(crate) fn complete_rows(&self) -> Vec<usize> {
-        (0..self.n_samples()).filter(|&i| self.0.row(i).iter().all(|&o| o)).collect()
-    }
-
     /// Number of samples observed in `view`.
     ///
     /// # Panics
@@ -141,7 +135,6 @@ mod tests {
     fn counts_agree_with_the_entries() {
         let mask = ViewMask::new(array![[true, true], [true, false], [false, true]]).unwrap();
         assert_eq!(mask.observed_rows(0), vec![0, 1]);
-        assert_eq!(mask.complete_rows(), vec![0]);
         assert_eq!((mask.n_observed(1), mask.n_views_of(2)), (2, 1));
     }
 

@@ -192,7 +192,7 @@ mod tests {
         }
         for (ratio, paired) in [("0.1", 400), ("0.3", 1200), ("0.5", 2000), ("0.7", 2800)] {
             let mask = draw(&format!("paired:{ratio}"), 4000, 2).unwrap();
-            assert_eq!(mask.complete_rows().len(), paired);
+            assert_eq!(MaskReport::new(&mask).n_complete(), paired);
             assert_eq!(mask.n_observed(0), mask.n_observed(1));
         }
         // 0.29 * 100 lies below 29 in binary.
@@ -304,7 +304,7 @@ mod tests {
         // All ten pairs occur, each 100 times on average.
         assert_eq!(report.patterns.len(), 10);
         assert!(report.patterns.iter().all(|(_, count)| (60..150).contains(count)), "{report:?}");
-        assert_eq!(draw("random-views:3", 40, 3).unwrap().complete_rows().len(), 40);
+        assert_eq!(MaskReport::new(&draw("random-views:3", 40, 3).unwrap()).n_complete(), 40);
     }
 
     #[test]
@@ -410,7 +410,7 @@ mod tests {
             let mechanism = Mechanism::ALL[which];
             let pattern = MissingPattern::IncompleteSamples { rate, mechanism };
             let mask = pattern.mask(n, l, Seed::new(seed)).unwrap();
-            prop_assert_eq!(n - mask.complete_rows().len(), incomplete);
+            prop_assert_eq!(n - MaskReport::new(&mask).n_complete(), incomplete);
         }
 
         #[test]
@@ -418,9 +418,9 @@ mod tests {
             n in 40_usize..80, l in 2_usize..5, ratio in 0.1_f64..=1.0, seed: u64,
         ) {
             let mask = MissingPattern::PairedRatio(ratio).mask(n, l, Seed::new(seed)).unwrap();
-            let paired = (ratio * n as f64).round() as usize;
-            prop_assert_eq!(mask.complete_rows().len(), paired);
             let report = MaskReport::new(&mask);
+            let paired = (ratio * n as f64).round() as usize;
+            prop_assert_eq!(report.n_complete(), paired);
             prop_assert_eq!(report.samples_by_views[1], n - paired);
             let most = report.observed.iter().max().unwrap();
             prop_assert!(most - report.observed.iter().min().unwrap() <= 1);
