@@ -10,7 +10,7 @@ pub enum ClusterError {
     /// The data are unusable.
     #[error(transparent)]
     Data(#[from] DataError),
-    /// A part of the method failed, such as its graph or network.
+    /// A part of the method failed, such as its graph, its network or a decomposition.
     #[error(transparent)]
     Part(Box<dyn Error + Send + Sync>),
     /// The number of clusters is impossible.
@@ -48,18 +48,6 @@ pub enum ClusterError {
         stage: &'static str,
         /// Epoch or iteration, from 0.
         epoch: usize,
-    },
-    /// A decomposition did not converge.
-    #[error("{method}: {operation} failed on a {rows} x {columns} matrix")]
-    LinearAlgebra {
-        /// Name of the method.
-        method: &'static str,
-        /// Decomposition that failed.
-        operation: &'static str,
-        /// Rows of the matrix.
-        rows: usize,
-        /// Columns of the matrix.
-        columns: usize,
     },
     /// The result of a method is unusable.
     #[error("{method} found nothing usable: {reason}")]

@@ -60,12 +60,7 @@ pub fn symmetric_eigen(
     a: MatRef<'_, f64>,
 ) -> Result<SymmetricEigen, ClusterError> {
     let n = a.nrows();
-    let failed = || ClusterError::LinearAlgebra {
-        method,
-        operation: "eigen-decomposition",
-        rows: n,
-        columns: a.ncols(),
-    };
+    let failed = || failure(method, "eigen-decomposition", a);
     // faer does not test this: for n = 2 it would return NaN eigenvectors.
     if !a.is_all_finite() {
         return Err(failed());
@@ -98,14 +93,16 @@ pub fn solve_positive_definite(
     let stack = MemStack::new(&mut memory);
     let no_shift = llt::factor::LltRegularization::default();
     llt::factor::cholesky_in_place(a.as_mut(), no_shift, Par::Seq, stack, Spec::default())
-        .map_err(|_| ClusterError::LinearAlgebra {
-            method,
-            operation: "Cholesky factorization",
-            rows: n,
-            columns: n,
-        })?;
+        .map_err(|_| failure(method, "Cholesky factorization", a.as_ref()))?;
     llt::solve::solve_in_place(a.as_ref(), b, Par::Seq, stack);
     Ok(())
+}
+
+/// Returns the error of a decomposition of `a`.
+pub fn failure(method: &'static str, operation: &'static str, a: MatRef<'_, f64>) -> ClusterError {
+    let (rows, columns) = a.shape();
+    let reason = format!("{method}: {operation} failed on a {rows} x {columns} matrix");
+    ClusterError::Part(reason.into())
 }
 
 /// Returns the matrix product `a` `b`.

@@ -3,7 +3,7 @@
 //! All of it runs in the calling thread, so the bits do not depend on the number of threads.
 
 use cdimc_core::ClusterError;
-use cdimc_core::linear_algebra::{self, Krylov};
+use cdimc_core::linear_algebra::{self, Krylov, failure};
 pub(crate) use cdimc_core::linear_algebra::{SymmetricEigen, symmetric_eigen};
 use faer::dyn_stack::{MemBuffer, MemStack, StackReq};
 use faer::linalg::lu::partial_pivoting as lu;
