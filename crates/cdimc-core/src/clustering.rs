@@ -38,31 +38,26 @@ impl Clustering {
     /// # Errors
     /// [`ClusterError::Unusable`] otherwise.
     pub fn check(&self, method: &'static str) -> Result<(), ClusterError> {
-        let finite = |what: &str, x: Option<&f64>| match x {
-            Some(x) if !x.is_finite() => Some(format!("{what} = {x}: must be finite")),
-            _ => None,
-        };
+        let unusable = |reason| Err(ClusterError::Unusable { method, reason });
         let odd = |x: &&f64| !x.is_finite();
-        let first = self.labels.first();
-        let embedding = self.embedding.as_ref().filter(|h| !h.is_empty());
-        let fault = None
-            .or_else(|| finite("loss", self.losses.iter().flatten().find(odd)))
-            .or_else(|| finite("confidence", self.confidence.iter().flatten().find(odd)))
-            .or_else(|| finite("probability", self.probabilities.iter().flatten().find(odd)))
-            .or_else(|| finite("embedding", self.embedding.iter().flatten().find(odd)))
-            .or_else(|| {
-                let zeros = embedding.is_some_and(|h| h.iter().all(|&x| x == 0.0));
-                zeros.then(|| "its embedding is 0 throughout".into())
-            })
-            .or_else(|| {
-                let n = self.labels.len();
-                let one = self.labels.iter().all(|label| Some(label) == first);
-                one.then(|| format!("all {n} samples are in one cluster"))
-            });
-        match fault {
-            Some(reason) => Err(ClusterError::Unusable { method, reason }),
-            None => Ok(()),
+        for (what, found) in [
+            ("loss", self.losses.iter().flatten().find(odd)),
+            ("confidence", self.confidence.iter().flatten().find(odd)),
+            ("probability", self.probabilities.iter().flatten().find(odd)),
+            ("embedding", self.embedding.iter().flatten().find(odd)),
+        ] {
+            if let Some(x) = found {
+                return unusable(format!("{what} = {x}: must be finite"));
+            }
         }
+        if self.embedding.as_ref().is_some_and(|h| !h.is_empty() && h.iter().all(|&x| x == 0.0)) {
+            return unusable("its embedding is 0 throughout".into());
+        }
+        let first = self.labels.first();
+        if self.labels.iter().all(|label| Some(label) == first) {
+            return unusable(format!("all {} samples are in one cluster", self.labels.len()));
+        }
+        Ok(())
     }
 }
 
