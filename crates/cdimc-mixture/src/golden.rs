@@ -93,29 +93,27 @@ fn coordinates_have_the_inner_products_of_the_reference() {
 fn every_step_of_em_matches_the_reference() {
     let mut golden = Golden::open();
     let observations = observations(&golden.data());
-    let watch = Watch::new(&Silent, "em", 1, observations.n_samples);
-    let start = Responsibilities::from_array(golden.matrix("R0").view());
     for iterations in [1, 2, 5, 100] {
+        let fit = ended(&mut golden, &observations, iterations);
         let value = golden.number(&format!("value{iterations}"));
-        let run = Em { iterations, ..em(&observations, &watch, value) };
-        let fit = run.run(moments_of(&observations, &start)).unwrap();
         assert_relative_eq!(fit.log_likelihood, value, max_relative = 1e-8);
         assert_near(&fit.responsibilities, &golden.matrix(&format!("R{iterations}")));
     }
 }
 
-fn ended(golden: &mut Golden, observations: &Observations) -> Fit {
+fn ended(golden: &mut Golden, observations: &Observations, iterations: usize) -> Fit {
     let watch = Watch::new(&Silent, "em", 1, observations.n_samples);
     let start = Responsibilities::from_array(golden.matrix("R0").view());
-    let value = golden.number("value100");
-    em(observations, &watch, value).run(moments_of(observations, &start)).unwrap()
+    let value = golden.number(&format!("value{iterations}"));
+    let em = Em { iterations, ..em(observations, &watch, value) };
+    em.run(moments_of(observations, &start)).unwrap()
 }
 
 #[test]
 fn groups_halves_and_shared_information_match_the_reference() {
     let mut golden = Golden::open();
     let observations = observations(&golden.data());
-    let fit = ended(&mut golden, &observations);
+    let fit = ended(&mut golden, &observations, 100);
     let pooled = golden.matrix("pooled0");
     for ((a, b), &expected) in pooled.indexed_iter().filter(|((a, b), _)| b <= a) {
         assert_abs_diff_eq!(fit.pooled[0][a * 6 + b], expected, epsilon = 1e-8);
