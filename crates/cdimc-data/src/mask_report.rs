@@ -102,18 +102,6 @@ impl MaskReport {
         let pairs = (0..self.n_views()).flat_map(|u| (u + 1..self.n_views()).map(move |v| (u, v)));
         pairs.filter(|&(u, v)| self.common[u][v] == 0).collect()
     }
-
-    /// Returns one sentence per problem of the mask; empty for a sound mask.
-    pub(crate) fn warnings(&self) -> Vec<String> {
-        let mut warnings = Vec::new();
-        for (view, _) in self.observed.iter().enumerate().filter(|&(_, &n)| n == 1) {
-            warnings.push(format!("view {view} is observed for one sample only"));
-        }
-        for (u, v) in self.disjoint_views() {
-            warnings.push(format!("views {u} and {v} are observed for no common sample"));
-        }
-        warnings
-    }
 }
 
 impl fmt::Display for MaskReport {
@@ -133,7 +121,13 @@ impl fmt::Display for MaskReport {
             let views = if n_views == 1 { "view" } else { "views" };
             writeln!(f, "{n_samples} samples observed in {n_views} {views}")?;
         }
-        self.warnings().iter().try_for_each(|warning| writeln!(f, "warning: {warning}"))
+        for (view, _) in self.observed.iter().enumerate().filter(|&(_, &n)| n == 1) {
+            writeln!(f, "warning: view {view} is observed for one sample only")?;
+        }
+        for (u, v) in self.disjoint_views() {
+            writeln!(f, "warning: views {u} and {v} are observed for no common sample")?;
+        }
+        Ok(())
     }
 }
 
