@@ -243,8 +243,7 @@ impl Sparse {
     }
 
     /// Applies `f` to every entry; zeros stay zeros.
-    pub(crate) fn map_entries(&mut self, f: impl FnMut(f64) -> f64) {
-        let mut f = f;
+    pub(crate) fn map_entries(&mut self, mut f: impl FnMut(f64) -> f64) {
         self.values.iter_mut().for_each(|x| *x = f(*x));
     }
 
