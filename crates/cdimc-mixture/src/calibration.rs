@@ -88,10 +88,8 @@ fn posteriors(observations: &Observations, mixture: &Mixture) -> Vec<Posteriors>
         let total: Vec<f64> = (0..k).map(|c| of_sample.iter().map(|logs| logs[c]).sum()).collect();
         for logs in of_sample {
             let own = (0..k).map(|c| mixture.log_weights[c] + logs[c]).collect();
-            let others =
-                (0..k).map(|c| mixture.log_weights[c] + total[c] - logs[c]).collect::<Vec<_>>();
-            let others = posterior(&others);
-            pairs.push(Posteriors { own: less_largest(own), others });
+            let others = (0..k).map(|c| mixture.log_weights[c] + total[c] - logs[c]).collect();
+            pairs.push(Posteriors { own: less_largest(own), others: posterior(others) });
         }
     }
     pairs
@@ -104,8 +102,8 @@ fn less_largest(mut logs: Vec<f64>) -> Vec<f64> {
 }
 
 /// Returns probabilities proportional to the exponentials of `logs`.
-pub(crate) fn posterior(logs: &[f64]) -> Vec<f64> {
-    let mut p: Vec<f64> = less_largest(logs.to_vec()).into_iter().map(f64::exp).collect();
+pub(crate) fn posterior(logs: Vec<f64>) -> Vec<f64> {
+    let mut p: Vec<f64> = less_largest(logs).into_iter().map(f64::exp).collect();
     let sum: f64 = p.iter().sum();
     p.iter_mut().for_each(|p| *p /= sum);
     p

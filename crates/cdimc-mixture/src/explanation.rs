@@ -195,7 +195,7 @@ impl MixtureModel {
             }
         }
         logs.iter_mut().for_each(|log| *log *= self.exponent);
-        posterior(&logs)
+        posterior(logs)
     }
 
     /// Returns the part of view `view` for the row `z`, which is row `i` of `x`, in the log odds of cluster `a` against `b`.

@@ -80,8 +80,7 @@ impl MixtureModel {
             let z = drawn(components, cluster, nu, &mut rng);
             let density =
                 |(c, log): (usize, &f64)| log + self.exponent * log_density(components, c, &z, nu);
-            let then =
-                entropy(&posterior(&logs.iter().enumerate().map(density).collect::<Vec<_>>()));
+            let then = entropy(&posterior(logs.iter().enumerate().map(density).collect()));
             sum += then;
             n_resolved += usize::from(then <= 0.5 * now);
         }
