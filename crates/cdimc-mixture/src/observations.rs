@@ -169,24 +169,15 @@ impl Observations {
         }
     }
 
-    /// Returns the same samples with a subset of the views.
-    pub(crate) fn of_views(&self, is_kept: impl Fn(usize) -> bool) -> Self {
-        fn kept<T: Clone>(all: &[T], is_kept: &impl Fn(usize) -> bool) -> Vec<T> {
-            let kept = all.iter().enumerate().filter(|(v, _)| is_kept(*v));
-            kept.map(|(_, x)| x.clone()).collect()
+    /// Returns the same samples without view `v`.
+    pub(crate) fn without_view(mut self, v: usize) -> Self {
+        self.widths.remove(v);
+        self.variances.remove(v);
+        self.resolutions.remove(v);
+        for block in &mut self.blocks {
+            block.views.remove(v);
         }
-        let block = |block: &Block| Block {
-            first: block.first,
-            len: block.len,
-            views: kept(&block.views, &is_kept),
-        };
-        Self {
-            n_samples: self.n_samples,
-            widths: kept(&self.widths, &is_kept),
-            variances: kept(&self.variances, &is_kept),
-            resolutions: kept(&self.resolutions, &is_kept),
-            blocks: self.blocks.iter().map(block).collect(),
-        }
+        self
     }
 
     /// Replaces observed row `j` of view `v` by observed row `source[j]`.

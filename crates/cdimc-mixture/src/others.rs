@@ -47,7 +47,7 @@ impl FittedMixture {
     ) -> Result<Vec<Option<usize>>, ClusterError> {
         let (observations, settings) = (&self.observations, &self.model.settings);
         let (n, n_views, k) = (observations.n_samples, observations.n_views(), self.n_clusters());
-        let others = observations.of_views(|w| w != v);
+        let others = observations.clone().without_view(v);
         let samples = others.samples_with_views(0);
         let mut labels = vec![None; n];
         if samples.len() < MIN_SAMPLES_PER_CLUSTER * k {
