@@ -126,25 +126,18 @@ impl Projection {
 
     /// Returns the coordinates of one block of rows.
     fn coordinates(&self, x: &Matrix, rows: &[usize]) -> Array2<f64> {
-        let mut z = match &self.directions {
-            None => self.prepared(x, rows),
-            Some(directions) => {
-                let mut z = match self.sparse_rows(x) {
-                    Some(sparse) => sparse.times(rows, directions.view()),
-                    None => dot(self.prepared(x, rows).view(), directions.view()),
-                };
-                if self.kind == Kind::Unit {
-                    z.rows_mut().into_iter().for_each(|mut row| {
-                        let length = length(row.view());
-                        row.mapv_inplace(|x| if length > 0.0 { x / length } else { 0.0 });
-                    });
-                }
-                z
-            }
+        let mut z = match (&self.directions, self.sparse_rows(x)) {
+            (None, _) => self.prepared(x, rows),
+            (Some(directions), Some(sparse)) => sparse.times(rows, directions.view()),
+            (Some(directions), None) => dot(self.prepared(x, rows).view(), directions.view()),
         };
-        z.rows_mut().into_iter().for_each(|mut row| {
+        for mut row in z.rows_mut() {
+            if self.kind == Kind::Unit && self.directions.is_some() {
+                let length = length(row.view());
+                row.mapv_inplace(|x| if length > 0.0 { x / length } else { 0.0 });
+            }
             row.iter_mut().zip(&self.shift).for_each(|(x, shift)| *x -= shift);
-        });
+        }
         z
     }
 
