@@ -5,7 +5,7 @@ use crate::model::Mixture;
 use crate::model::components::Pooled;
 use crate::observations::Observations;
 use faer::Mat;
-use ndarray::{Array2, ArrayView2};
+use ndarray::Array2;
 
 /// Maximum number of coordinates.
 const MAX_DIRECTIONS: usize = 10;
@@ -39,11 +39,10 @@ impl Discriminant {
         let mut start = 0;
         for (view, inverse) in mixture.views.iter().zip(&inverse) {
             let q = view.width;
-            let means = means(&view.means, k, q);
-            let middle: Vec<f64> = (0..q)
-                .map(|b| (0..k).map(|c| weights[c] * means[[c, b]]).sum::<f64>() / sum)
-                .collect();
-            let differences = Array2::from_shape_fn((k, q), |(c, b)| means[[c, b]] - middle[b]);
+            let mean = |c: usize, b: usize| view.means[c * q + b];
+            let middle = |b| (0..k).map(|c| weights[c] * mean(c, b)).sum::<f64>() / sum;
+            let middle: Vec<f64> = (0..q).map(middle).collect();
+            let differences = Array2::from_shape_fn((k, q), |(c, b)| mean(c, b) - middle[b]);
             let whitened = differences.dot(&inverse.t());
             centered.slice_mut(ndarray::s![.., start..start + q]).assign(&whitened);
             start += q;
@@ -72,7 +71,8 @@ impl Discriminant {
             let q = view.width;
             let own = directions.slice(ndarray::s![start..start + q, ..]);
             let of_view = inverse.t().dot(&own);
-            of_means.push(means(&view.means, k, q).dot(&of_view));
+            let means = Array2::from_shape_fn((k, q), |(c, b)| view.means[c * q + b]);
+            of_means.push(means.dot(&of_view));
             of_views.push(of_view);
             start += q;
         }
@@ -105,13 +105,6 @@ impl Discriminant {
             }
         }
         embedded
-    }
-}
-
-fn means(means: &[f64], k: usize, q: usize) -> ArrayView2<'_, f64> {
-    match ArrayView2::from_shape((k, q), means) {
-        Ok(means) => means,
-        Err(_) => unreachable!("k means of q numbers"),
     }
 }
 
