@@ -56,10 +56,9 @@ impl TypicalValues {
                 rest = others;
                 own.sort_unstable_by(f64::total_cmp);
                 let mean = own.iter().sum::<f64>() / f64::from(n.max(1));
-                for (place, x) in
-                    [quantile(own, 0.25), mean, quantile(own, 0.75)].iter().enumerate()
-                {
-                    values[[3 * c + place, j]] = *x;
+                let typical = [quantile(own, 0.25), mean, quantile(own, 0.75)];
+                for (place, x) in typical.into_iter().enumerate() {
+                    values[[3 * c + place, j]] = x;
                 }
             }
         }

@@ -48,16 +48,13 @@ impl Densities {
         let n_chunks = view.samples.len().div_ceil(LANES);
         self.logs.resize(n_chunks * k * LANES, 0.0);
         self.weights.resize(n_chunks * k * LANES, 0.0);
-        let Self { logs, weights } = self;
-        let active = active.of_chunks(view, k);
-        let active = &active;
         Arch::new().dispatch(DensitiesOf {
             rows: &view.lanes,
             components,
             nu,
-            active,
-            logs,
-            weights,
+            active: &active.of_chunks(view, k),
+            logs: &mut self.logs,
+            weights: &mut self.weights,
         });
     }
 
