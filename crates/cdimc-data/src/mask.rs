@@ -104,12 +104,6 @@ impl ViewMask {
     }
 
     /// Returns the mask of the samples `rows`, in that order.
-    ///
-    /// # Errors
-    /// If `rows` is empty or leaves a view without samples.
-    ///
-    /// # Panics
-    /// If a row is out of range.
     pub(crate) fn select_rows(&self, rows: &[usize]) -> Result<Self, DataError> {
         Self::new(self.0.select(ndarray::Axis(0), rows))
     }

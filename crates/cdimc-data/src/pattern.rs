@@ -141,9 +141,6 @@ impl MissingPattern {
     }
 
     /// Checks the ranges of the rates.
-    ///
-    /// # Errors
-    /// If a rate is out of range.
     pub(crate) fn check(&self) -> Result<(), DataError> {
         let below_one = |value: f64| {
             let valid = (0.0..1.0).contains(&value);

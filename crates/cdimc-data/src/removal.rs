@@ -14,9 +14,6 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 /// Each view first loses a uniform random subset of its samples. Then every sample without a view takes over one cell
 /// from a sample with several views, so the counts stay exact. Such a donor exists for every feasible request, so the
 /// repair needs at most one step per sample.
-///
-/// # Errors
-/// If the request is infeasible.
 pub(crate) fn remove_per_view(
     n_samples: usize,
     rates: &[f64],
@@ -61,9 +58,6 @@ pub(crate) fn remove_per_view(
 
 /// Removes `⌊rate · n⌋` cyclically consecutive samples from each view; the blocks of the views follow each other in random
 /// order from a random start. Each sample loses `⌊Σ d_v / n⌋` views or one more.
-///
-/// # Errors
-/// If the request is infeasible.
 pub(crate) fn remove_blocks(
     n_samples: usize,
     rates: &[f64],
@@ -84,9 +78,6 @@ pub(crate) fn remove_blocks(
 }
 
 /// Keeps one random view per sample and random other cells, `round((1 - rate) n l)` cells in all.
-///
-/// # Errors
-/// If fewer cells than samples would remain.
 pub(crate) fn remove_cells(
     n_samples: usize,
     n_views: usize,

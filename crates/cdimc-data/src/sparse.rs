@@ -96,9 +96,6 @@ impl Sparse {
     }
 
     /// Writes all values of row `i`, zeros included.
-    ///
-    /// # Panics
-    /// If there is no such row, or the length of `to` is not `ncols`.
     pub(crate) fn write_row(&self, i: usize, mut to: ArrayViewMut1<'_, f64>) {
         assert_eq!(to.len(), self.n_columns, "to must have the length of a row");
         to.fill(self.background(i));
@@ -175,9 +172,6 @@ impl Sparse {
     }
 
     /// Returns the rows `rows`, in that order; `None` gives a missing row.
-    ///
-    /// # Panics
-    /// If a row is out of range.
     #[must_use]
     pub(crate) fn with_rows(&self, rows: impl Iterator<Item = Option<usize>> + Clone) -> Self {
         let n_entries = rows.clone().flatten().map(|i| self.row(i).0.len()).sum();

@@ -98,9 +98,6 @@ impl<'a> Views<'a> {
 
     /// Fits projections of `kind` to all views, with `standard` instead of `ranks` for views that are not rankable, and
     /// returns the observations.
-    ///
-    /// # Errors
-    /// If a decomposition does not converge.
     pub(crate) fn coordinates(
         &self,
         kind: Kind,

@@ -49,9 +49,6 @@ pub(crate) struct Projection {
 
 impl Projection {
     /// Fits at most `q` coordinates to the rows `rows` of a view with the column profiles `columns`.
-    ///
-    /// # Errors
-    /// If a decomposition does not converge.
     pub(crate) fn fit(
         x: &Matrix,
         rows: &[usize],

@@ -85,9 +85,6 @@ impl<'a> Em<'a> {
     }
 
     /// Runs EM, beginning with an M step on `moments`.
-    ///
-    /// # Errors
-    /// If the observer stops the run.
     pub(crate) fn run(&self, mut moments: Moments) -> Result<Fit, ClusterError> {
         let k = moments.n_clusters();
         let mut responsibilities = Responsibilities::zeros(self.observations.n_samples, k);

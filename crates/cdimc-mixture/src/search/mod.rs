@@ -92,9 +92,6 @@ impl<'a> Search<'a> {
     }
 
     /// Continues from `state`; returns the refined starts in descending order of shared information.
-    ///
-    /// # Errors
-    /// If the observer stops the run.
     pub(crate) fn run(
         &self,
         mut state: SearchState,
@@ -107,9 +104,6 @@ impl<'a> Search<'a> {
 
     /// Runs the starts that `state` lacks, and EM to its end from the likeliest. Starts that end at the clusters of an
     /// earlier one are dropped: their refinements would be the same.
-    ///
-    /// # Errors
-    /// If the observer stops the run.
     pub(crate) fn run_starts(
         &self,
         state: &mut SearchState,
@@ -148,9 +142,6 @@ impl<'a> Search<'a> {
     }
 
     /// Alternates merge-and-split and repair until neither finds a move.
-    ///
-    /// # Errors
-    /// If the observer stops the run.
     pub(crate) fn refine(
         &self,
         state: &mut SearchState,
