@@ -392,10 +392,8 @@ impl Matrix {
 
 /// Returns row `i` of a dense matrix.
 fn dense_row(values: &Array2<f64>, i: usize) -> &[f64] {
-    match values.row(i).to_slice() {
-        Some(row) => row,
-        None => unreachable!("dense matrices are in standard layout"),
-    }
+    let row = values.row(i).to_slice();
+    row.unwrap_or_else(|| unreachable!("dense matrices are in standard layout"))
 }
 
 #[cfg(test)]

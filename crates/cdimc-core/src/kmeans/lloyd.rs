@@ -49,9 +49,8 @@ pub(super) fn iterate<T: Coordinate>(
 fn nearest<T: Coordinate>(points: &Points<T>, partitions: &[&mut Partition]) -> Vec<u32> {
     let n_clusters = partitions[0].centers.nrows();
     let centers: Vec<_> = partitions.iter().map(|partition| partition.centers.view()).collect();
-    let Ok(centers) = concatenate(Axis(0), &centers) else {
-        unreachable!("centers are as wide as the points")
-    };
+    let centers = concatenate(Axis(0), &centers)
+        .unwrap_or_else(|_| unreachable!("centers are as wide as the points"));
     let blocks = points.distances(&centers, |_, distances| -> Vec<u32> {
         let of_partitions = distances.chunks_exact(n_clusters);
         let nearest = of_partitions.map(|distances| {

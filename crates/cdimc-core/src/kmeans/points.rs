@@ -123,10 +123,7 @@ fn distance_of(product: f64, squares: f64) -> f64 {
 
 /// Entries of an array in standard layout.
 pub(super) fn entries(array: &Array2<f64>) -> &[f64] {
-    match array.as_slice() {
-        Some(numbers) => numbers,
-        None => unreachable!("centers are made here in standard layout"),
-    }
+    array.as_slice().unwrap_or_else(|| unreachable!("centers are made here in standard layout"))
 }
 
 #[cfg(test)]

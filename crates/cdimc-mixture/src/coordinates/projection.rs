@@ -333,10 +333,8 @@ fn add_gram(sum: &mut Mat<f64>, a: MatRef<'_, f64>, b: MatRef<'_, f64>) {
 
 fn faer_view(a: ArrayView2<'_, f64>) -> MatRef<'_, f64> {
     let (rows, columns) = a.dim();
-    match a.to_slice() {
-        Some(values) => MatRef::from_row_major_slice(values, rows, columns),
-        None => unreachable!("arrays are made here in standard layout"),
-    }
+    let values = a.to_slice().unwrap_or_else(|| unreachable!("made here in standard layout"));
+    MatRef::from_row_major_slice(values, rows, columns)
 }
 
 fn to_array(a: MatRef<'_, f64>) -> Array2<f64> {
@@ -348,10 +346,8 @@ fn dot(a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>) -> Array2<f64> {
     let mut c = vec![0.0; a.nrows() * b.ncols()];
     let to = faer::MatMut::from_row_major_slice_mut(&mut c, a.nrows(), b.ncols());
     matmul(to, Accum::Replace, faer_view(a), faer_view(b), 1.0, Par::Seq);
-    match Array2::from_shape_vec((a.nrows(), b.ncols()), c) {
-        Ok(product) => product,
-        Err(_) => unreachable!("as many numbers as the shape requires"),
-    }
+    let product = Array2::from_shape_vec((a.nrows(), b.ncols()), c);
+    product.unwrap_or_else(|_| unreachable!("as many numbers as the shape requires"))
 }
 
 #[cfg(test)]
