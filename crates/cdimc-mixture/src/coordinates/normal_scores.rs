@@ -36,13 +36,9 @@ impl NormalScores {
 
     /// Replaces the values of every column by their scores.
     pub(crate) fn apply(&self, mut x: ArrayViewMut2<'_, f64>) {
-        let Some(quantiles) = self.quantiles.as_slice() else {
-            unreachable!("quantiles are made and read in standard layout")
-        };
         // By columns, so that the quantiles of one stay in the cache.
-        for (mut column, quantiles) in
-            x.columns_mut().into_iter().zip(quantiles.chunks_exact(self.quantiles.ncols()))
-        {
+        for (j, mut column) in x.columns_mut().into_iter().enumerate() {
+            let quantiles = self.of_column(j);
             column.mapv_inplace(|x| self.score(x, quantiles));
         }
     }
@@ -63,10 +59,13 @@ impl NormalScores {
 
     /// Returns the score of a value of column `j`.
     pub(crate) fn of(&self, x: f64, j: usize) -> f64 {
-        let m = self.quantiles.ncols();
-        self.quantiles
-            .as_slice()
-            .map_or(x, |quantiles| self.score(x, &quantiles[j * m..(j + 1) * m]))
+        self.score(x, self.of_column(j))
+    }
+
+    /// Returns the quantiles of column `j`.
+    fn of_column(&self, j: usize) -> &[f64] {
+        let quantiles = self.quantiles.row(j).to_slice();
+        quantiles.unwrap_or_else(|| unreachable!("quantiles are made and read in standard layout"))
     }
 
     /// Returns the score of the share of smaller values; ties count half. Interpolates linearly between quantiles
