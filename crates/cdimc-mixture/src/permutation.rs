@@ -117,10 +117,8 @@ fn max_z_scores(values: &[Vec<f64>]) -> Vec<f64> {
     largest
 }
 
-/// Positions of the rows of every view, grouped by the set of views of their samples.
-pub(crate) type Groups = Vec<Vec<Vec<usize>>>;
-
-pub(crate) fn groups(observations: &Observations) -> Groups {
+/// Returns the positions of the rows of every view, grouped by the set of views of their samples.
+pub(crate) fn groups(observations: &Observations) -> Vec<Vec<Vec<usize>>> {
     let n_views = observations.n_views();
     let mut samples = vec![vec![false; n_views]; observations.n_samples];
     (0..n_views).for_each(|v| observations.each_row(v, |i, _| samples[i][v] = true));
@@ -152,7 +150,7 @@ pub(crate) fn permute_within(groups: &[Vec<usize>], seed: Seed) -> Vec<usize> {
 }
 
 /// Returns the observations with the rows of every view permuted within their groups.
-fn permuted(observations: &Observations, groups: &Groups, seed: Seed) -> Observations {
+fn permuted(observations: &Observations, groups: &[Vec<Vec<usize>>], seed: Seed) -> Observations {
     let views = groups.iter().enumerate();
     views.fold(observations.clone(), |moved, (v, groups)| {
         moved.with_rows_moved(v, &permute_within(groups, seed.nth(v as u64)))
