@@ -38,9 +38,8 @@ pub(crate) fn improve(
     let mut splits = Vec::new();
     for round in 0..MAX_ROUNDS {
         let fit = &found.fit;
-        let groups = Groups::new(search, search.observations, &fit.responsibilities, &fit.pooled);
-        let losses = groups.merge_losses(fit);
-        splits = self::splits(search, fit, &groups, splits, seed.nth(round as u64), watch)?;
+        let losses = merge_losses(search, fit);
+        splits = self::splits(search, fit, splits, seed.nth(round as u64), watch)?;
         let mut moves = Vec::new();
         for split in &splits {
             for &(loss, a, b) in losses.iter().filter(|&&(_, a, b)| split.c != a && split.c != b) {
@@ -112,19 +111,17 @@ impl<'a> Groups<'a> {
         }
         values
     }
+}
 
-    /// Returns (loss, a, b) for merging each pair of [`near_pairs`].
-    fn merge_losses(&self, fit: &Fit) -> Vec<(f64, usize, usize)> {
-        let k = self.moments.n_clusters();
-        let mut groups: Vec<Vec<usize>> = (0..k).map(|c| vec![c]).collect();
-        let pairs = near_pairs(fit);
-        groups.extend(pairs.iter().map(|&(a, b)| vec![a, b]));
-        let values = self.values(&groups);
-        let loss = |(pair, &(a, b)): (usize, &(usize, usize))| {
-            (values[a] + values[b] - values[k + pair], a, b)
-        };
-        pairs.iter().enumerate().map(loss).collect()
-    }
+/// Returns (loss, a, b) for merging each pair of [`near_pairs`].
+fn merge_losses(search: &Search<'_>, fit: &Fit) -> Vec<(f64, usize, usize)> {
+    let pairs = near_pairs(fit);
+    let single = (0..search.n_clusters).map(|c| vec![c]);
+    let sets: Vec<_> = single.chain(pairs.iter().map(|&(a, b)| vec![a, b])).collect();
+    let groups = Groups::new(search, search.observations, &fit.responsibilities, &fit.pooled);
+    let values = groups.values(&sets);
+    let losses = pairs.iter().zip(&values[search.n_clusters..]);
+    losses.map(|(&(a, b), merged)| (values[a] + values[b] - merged, a, b)).collect()
 }
 
 /// Returns all pairs (a, b) with b < a; beyond [`ALL_PAIRS_LIMIT`], pairs of nearest clusters. The distance is the
@@ -185,7 +182,6 @@ struct Split {
 fn splits(
     search: &Search<'_>,
     fit: &Fit,
-    groups: &Groups<'_>,
     mut known: Vec<Split>,
     seed: Seed,
     watch: &Watch<'_>,
@@ -204,8 +200,8 @@ fn splits(
             continue;
         }
         let observations = search.observations.select(&samples);
-        let halves = halve(search, &observations, groups.pooled, seed.nth(c as u64), watch)?;
-        let of_halves = Groups::new(search, &observations, &halves.responsibilities, groups.pooled);
+        let halves = halve(search, &observations, &fit.pooled, seed.nth(c as u64), watch)?;
+        let of_halves = Groups::new(search, &observations, &halves.responsibilities, &fit.pooled);
         let values = of_halves.values(&[vec![0], vec![1], vec![0, 1]]);
         let gain = values[0] + values[1] - values[2];
         found.push(Split { c, gain, samples, halves: halves.moments });
