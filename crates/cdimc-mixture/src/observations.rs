@@ -146,27 +146,19 @@ impl Observations {
 
     /// Returns the same samples without the rows for which `is_hidden(sample, view)`.
     pub(crate) fn without_rows(&self, is_hidden: impl Fn(usize, usize) -> bool) -> Self {
-        let kept = |first: usize, v: usize, view: &BlockView| {
-            let mut kept = BlockView::default();
-            for (j, &i) in view.samples.iter().enumerate() {
-                if !is_hidden(first + i as usize, v) {
-                    kept.push(i, view.row(j, self.widths[v]));
+        let mut all = self.clone();
+        for block in &mut all.blocks {
+            for (v, view) in block.views.iter_mut().enumerate() {
+                let mut kept = BlockView::default();
+                for (j, &i) in view.samples.iter().enumerate() {
+                    if !is_hidden(block.first + i as usize, v) {
+                        kept.push(i, view.row(j, self.widths[v]));
+                    }
                 }
+                *view = kept;
             }
-            kept
-        };
-        let block = |&Block { first, len, ref views }: &Block| Block {
-            first,
-            len,
-            views: views.iter().enumerate().map(|(v, view)| kept(first, v, view)).collect(),
-        };
-        Self {
-            n_samples: self.n_samples,
-            widths: self.widths.clone(),
-            variances: self.variances.clone(),
-            resolutions: self.resolutions.clone(),
-            blocks: self.blocks.iter().map(block).collect(),
         }
+        all
     }
 
     /// Returns the same samples without view `v`.
