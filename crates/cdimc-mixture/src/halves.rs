@@ -26,12 +26,10 @@ pub(crate) fn halves(
         }
         columns.shuffle(&mut rng);
         let (one, other) = columns.split_at(columns.len() / 2);
-        for half in [one, other] {
-            if !half.is_empty() {
-                views.push(x.select_columns(half));
-                view_of.push(v);
-                half_profiles.push(half.iter().map(|&j| profiles[j]).collect());
-            }
+        for half in [one, other].into_iter().filter(|half| !half.is_empty()) {
+            views.push(x.select_columns(half));
+            view_of.push(v);
+            half_profiles.push(half.iter().map(|&j| profiles[j]).collect());
         }
     }
     if views.len() < 2 || view_of.windows(2).all(|pair| pair[0] != pair[1]) {
