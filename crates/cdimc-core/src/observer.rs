@@ -35,6 +35,7 @@ pub struct Step {
 /// let stopped = observer.step("factors", 2, 9, None).unwrap_err();
 /// assert!(matches!(stopped, ClusterError::Interrupted { checkpoint: None }));
 /// ```
+#[allow(unused_variables)] // By default an observer stores and shows nothing.
 pub trait Observer: Sync {
     /// Called after each step; [`ControlFlow::Break`] stops the method.
     fn on_step(&self, step: &Step) -> ControlFlow<()>;
@@ -45,14 +46,10 @@ pub trait Observer: Sync {
     }
 
     /// Called at the end of a stage without steps.
-    fn stage_finished(&self, stage: &'static str) {
-        let _ = stage;
-    }
+    fn stage_finished(&self, stage: &'static str) {}
 
     /// Shows a message to the user.
-    fn message(&self, text: &str) {
-        let _ = text;
-    }
+    fn message(&self, text: &str) {}
 
     /// Returns whether the next checkpoint is due; a checkpoint may be large.
     fn is_due(&self) -> bool {
@@ -60,13 +57,10 @@ pub trait Observer: Sync {
     }
 
     /// Stores a result by name, in place of an earlier one.
-    fn store(&self, name: &str, bytes: Vec<u8>) {
-        let (_, _) = (name, bytes);
-    }
+    fn store(&self, name: &str, bytes: Vec<u8>) {}
 
     /// Returns the stored result of this name.
     fn stored(&self, name: &str) -> Option<Vec<u8>> {
-        let _ = name;
         None
     }
 }
