@@ -138,8 +138,11 @@ impl MixtureModel {
         let columns: Vec<ColumnMeans> =
             (0..data.n_views()).map(|v| ColumnMeans::of(data, v, &labels, k)).collect();
         let distances = distances(observations, mixture, &labels);
-        let max_distances = distances.into_iter().map(|of_view| {
-            quantile(of_view.into_iter().filter(|d| !d.is_nan()).collect(), UNUSUAL_QUANTILE)
+        let max_distances = distances.into_iter().map(|mut of_view| {
+            of_view.retain(|d| !d.is_nan());
+            of_view.sort_by(f64::total_cmp);
+            let rank = (UNUSUAL_QUANTILE * of_view.len() as f64).ceil() as usize;
+            of_view.get(rank.max(1) - 1).copied().unwrap_or(f64::MAX)
         });
         let exponent = calibration::exponent(observations, responsibilities, prior, seed);
         let hiding = Hiding { observations, mixture, prior, exponent, seed };
@@ -421,11 +424,4 @@ fn distances(observations: &Observations, mixture: &Mixture, labels: &[usize]) -
         distances
     };
     (0..observations.n_views()).map(&mut of_view).collect()
-}
-
-/// Returns the quantile of `values` at `share`.
-fn quantile(mut values: Vec<f64>, share: f64) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let rank = (share * values.len() as f64).ceil() as usize;
-    values.get(rank.max(1) - 1).copied().unwrap_or(f64::MAX)
 }
