@@ -120,7 +120,9 @@ impl<'a> Search<'a> {
             })
             .collect::<Result<_, ClusterError>>()?;
         state.starts.extend(new);
-        let best = starts::likeliest(&state.starts, self.effort.1);
+        let mut best: Vec<&Start> = state.starts.iter().collect();
+        best.sort_by(|a, b| b.log_likelihood.total_cmp(&a.log_likelihood));
+        best.truncate(self.effort.1);
         let is_new = |start: &&Start| state.refinements.iter().all(|r| r.start != start.index);
         let refinements: Vec<Refinement> = best
             .into_par_iter()

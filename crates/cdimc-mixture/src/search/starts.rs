@@ -64,11 +64,3 @@ pub(crate) fn run_start(
     let fit = em.run(moments)?;
     Ok(Start { index, log_likelihood: fit.log_likelihood, moments: fit.moments })
 }
-
-/// Returns the `n` starts with the highest likelihood.
-pub(crate) fn likeliest(starts: &[Start], n: usize) -> Vec<&Start> {
-    let mut best: Vec<&Start> = starts.iter().collect();
-    best.sort_by(|a, b| b.log_likelihood.total_cmp(&a.log_likelihood));
-    best.truncate(n);
-    best
-}
