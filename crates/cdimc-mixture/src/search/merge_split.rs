@@ -81,8 +81,27 @@ impl<'a> Groups<'a> {
         responsibilities: &Responsibilities,
         pooled: &'a [Pooled],
     ) -> Self {
-        let moments = moments_of(observations, responsibilities);
-        Self { search, moments, pooled, members: members(observations, responsibilities) }
+        let k = responsibilities.n_clusters;
+        let of_view = |v: usize| {
+            let q = observations.widths[v];
+            let mut members: Vec<Members> = (0..k).map(|_| Members::default()).collect();
+            let blocks = observations.blocks.iter();
+            for (block, values) in blocks.zip(responsibilities.values.chunks_exact(k * BLOCK)) {
+                let view = &block.views[v];
+                for (j, &i) in view.samples.iter().enumerate() {
+                    for (c, members) in members.iter_mut().enumerate() {
+                        let r = values[c * BLOCK + i as usize];
+                        if r > MIN_RESPONSIBILITY {
+                            members.rows.push(0, view.row(j, q));
+                            members.responsibilities.push(r);
+                        }
+                    }
+                }
+            }
+            members
+        };
+        let members = (0..observations.n_views()).map(of_view).collect();
+        Self { search, moments: moments_of(observations, responsibilities), pooled, members }
     }
 
     /// Returns the log-likelihood of each of `groups`, unions of clusters, as one cluster.
@@ -144,29 +163,6 @@ pub(crate) fn near_pairs(fit: &Fit) -> Vec<(usize, usize)> {
     pairs.sort_unstable();
     pairs.dedup();
     pairs
-}
-
-fn members(observations: &Observations, responsibilities: &Responsibilities) -> Vec<Vec<Members>> {
-    let k = responsibilities.n_clusters;
-    let of_view = |v: usize| {
-        let q = observations.widths[v];
-        let mut members: Vec<Members> = (0..k).map(|_| Members::default()).collect();
-        let blocks = observations.blocks.iter();
-        for (block, values) in blocks.zip(responsibilities.values.chunks_exact(k * BLOCK)) {
-            let view = &block.views[v];
-            for (j, &i) in view.samples.iter().enumerate() {
-                for (c, members) in members.iter_mut().enumerate() {
-                    let r = values[c * BLOCK + i as usize];
-                    if r > MIN_RESPONSIBILITY {
-                        members.rows.push(0, view.row(j, q));
-                        members.responsibilities.push(r);
-                    }
-                }
-            }
-        }
-        members
-    };
-    (0..observations.n_views()).map(of_view).collect()
 }
 
 /// Split of one cluster into two halves.
