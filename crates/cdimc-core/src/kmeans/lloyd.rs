@@ -127,12 +127,9 @@ impl Partition {
             if sums.counts[empty] > 0 {
                 continue;
             }
-            let mut farthest = 0;
-            for (i, &distance) in distances.iter().enumerate() {
-                if distance > distances[farthest] {
-                    farthest = i;
-                }
-            }
+            let farther =
+                |most: usize, i: usize| if distances[i] > distances[most] { i } else { most };
+            let farthest = (0..distances.len()).fold(0, farther);
             let row = points.row(farthest);
             let squared_norm: f64 = row.iter().map(|&x| x.into()).map(|x: f64| x * x).sum();
             if distances[farthest] <= 1e-24 * squared_norm {
