@@ -170,10 +170,9 @@ mod tests {
         let n = views[0].nrows();
         let mask = MissingPattern::PerView(0.3).mask(n, views.len(), Seed::new(1)).unwrap();
         let data = MultiView::new(views, mask).unwrap();
-        let silent = Silent;
         let settings = TMixture { starts: 4, ..TMixture::default() };
-        let search = ClusterNumberSearch::new(&settings, &data, 6, Seed::new(1), &silent).unwrap();
-        search.shared_structure(&silent).unwrap().p_value
+        let search = ClusterNumberSearch::new(&settings, &data, 6, Seed::new(1), &Silent).unwrap();
+        search.shared_structure(&Silent).unwrap().p_value
     }
 
     #[test]

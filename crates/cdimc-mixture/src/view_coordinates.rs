@@ -138,14 +138,13 @@ mod tests {
         let data = MultiView::from_nan_rows(views).unwrap();
         let settings = TMixture { starts: 2, ..TMixture::default() };
         let size = AnalysisSize { n_clusters: 4, max_width: settings.dimensions };
-        let silent = Silent;
-        let found = settings.coordinates(&data, size, Seed::new(1), &silent).unwrap();
+        let found = settings.coordinates(&data, size, Seed::new(1), &Silent).unwrap();
         let bytes = |coordinates: &dyn ViewCoordinates| {
             let mut archive = Archive::new("test file", &()).unwrap();
             coordinates.put(&mut archive);
             archive.to_bytes().unwrap()
         };
-        let chosen = choose(&settings, &Views::of(&data, &data), 4, Seed::new(1), &silent).unwrap();
+        let chosen = choose(&settings, &Views::of(&data, &data), 4, Seed::new(1), &Silent).unwrap();
         let prior = settings.priors()[0];
         let of_fit = Projections { of_views: chosen.pilot.projections, prior };
         assert_eq!((bytes(&*found), found.kinds()), (bytes(&of_fit), of_fit.kinds()));
