@@ -17,7 +17,7 @@ use crate::spelling::counts_up;
 use beginning::{Beginning, Text};
 use ndarray::Array2;
 use rows::Rows;
-use std::io::{BufRead, BufReader, Chain, Read};
+use std::io::{BufRead, BufReader, Chain, Read, Take};
 
 pub(crate) const TEXT: Reader = Reader {
     name: "text table",
@@ -223,7 +223,7 @@ fn number_in(cell: &str) -> Option<f64> {
 }
 
 /// A text followed by a mark of its end.
-type MarkedText<R> = Chain<Counted<Text<R>>, &'static [u8]>;
+type MarkedText<R> = Chain<Take<Text<R>>, &'static [u8]>;
 
 struct Records<R> {
     reader: csv::Reader<MarkedText<R>>,
@@ -240,7 +240,8 @@ impl<R: BufRead> Records<R> {
         let (above, text) = Beginning::of(text, n_skipped)?;
         let mut builder = csv::ReaderBuilder::new();
         builder.delimiter(above.delimiter).has_headers(false).flexible(true).trim(csv::Trim::All);
-        let text = Counted { text, n_bytes: 0 };
+        // The limit only counts the bytes that are read.
+        let text = text.take(u64::MAX);
         // Twice, so that after an open quote the mark is never a whole cell.
         let reader = builder.from_reader(text.chain(&b"\r\n\x03\x04\r\n\x03\x04"[..]));
         Ok(Self { reader, above })
@@ -252,7 +253,8 @@ impl<R: BufRead> Records<R> {
         self.reader.read_record(record).map_err(|error| self.damaged(error))?;
         // The text itself may contain the mark.
         let (text, _) = self.reader.get_ref().get_ref();
-        let is_after_text = self.reader.position().byte() > text.n_bytes + 2;
+        let n_bytes = u64::MAX - text.limit();
+        let is_after_text = self.reader.position().byte() > n_bytes + 2;
         match record.iter().next_back() {
             Some(cell) if cell == Self::END && record.len() == 1 && is_after_text => Ok(false),
             Some(cell) if cell.ends_with(Self::END) && is_after_text => {
@@ -284,20 +286,6 @@ impl<R: BufRead> Records<R> {
     /// Returns whether blank lines were skipped before a record of one line.
     fn passed_a_blank_line(&self, record: &csv::StringRecord) -> bool {
         self.reader.position().line() + self.above.lines_above > self.line(record) + 1
-    }
-}
-
-/// A text with the number of bytes that were read of it.
-struct Counted<R> {
-    text: R,
-    n_bytes: u64,
-}
-
-impl<R: Read> Read for Counted<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let n = self.text.read(buffer)?;
-        self.n_bytes += n as u64;
-        Ok(n)
     }
 }
 
