@@ -86,10 +86,10 @@ type Array = (String, MatValue);
 macro_rules! numbers {
     ($cursor:expr, $payload:expr, $t:ty, $to:expr) => {
         $payload
-            .chunks_exact(size_of::<$t>())
-            .map(|chunk| {
-                let mut bytes = [0; size_of::<$t>()];
-                bytes.copy_from_slice(chunk);
+            .as_chunks()
+            .0
+            .iter()
+            .map(|&bytes| {
                 let little = $cursor.little_endian;
                 $to(if little { <$t>::from_le_bytes(bytes) } else { <$t>::from_be_bytes(bytes) })
             })
@@ -243,7 +243,8 @@ impl<'a> Cursor<'a> {
         let values = self.numbers(kind, payload)?;
         let beyond = values.iter().any(|x| x.abs() >= FIRST_INEXACT);
         let exact = match kind {
-            INT64 | UINT64 if beyond => Some(self.whole(kind, payload)),
+            INT64 if beyond => Some(numbers!(self, payload, i64, i128::from)),
+            UINT64 if beyond => Some(numbers!(self, payload, u64, i128::from)),
             _ => None,
         };
         Ok(MatValue::Numeric { shape, values, exact })
@@ -286,15 +287,6 @@ impl<'a> Cursor<'a> {
         let fits = n == text.chars().count() || n == text.encode_utf16().count();
         ensure!(fits, "damaged: text of another length than its extents");
         Ok(MatValue::Text(text))
-    }
-
-    /// Returns the 64-bit integers of a payload.
-    fn whole(self, kind: u32, payload: &[u8]) -> Vec<i128> {
-        if kind == INT64 {
-            numbers!(self, payload, i64, i128::from)
-        } else {
-            numbers!(self, payload, u64, i128::from)
-        }
     }
 
     /// Returns the numbers of a payload. MATLAB stores them in the smallest type that holds them all.
