@@ -4,7 +4,6 @@
 #![cfg_attr(not(feature = "files"), allow(dead_code, unreachable_pub))]
 
 use cdimc_data::DataError;
-use std::fmt::Display;
 use std::path::Path;
 
 /// Reason why files, tables or data sets cannot be used; the message names them.
@@ -80,10 +79,6 @@ pub(crate) enum Problem {
     OneTable { name: String },
     #[error("holds no matrix of numbers; there are: {there}")]
     NoMatrix { there: String },
-    #[error("`{name}` has {dimensions} dimensions: a view is a matrix of samples and features")]
-    NotAMatrix { name: String, dimensions: usize },
-    #[error("`{name}` holds values of type {kind}, which are not read as numbers or names")]
-    ElementType { name: String, kind: String },
 }
 
 /// Returns with an error, or the error of a message, unless a condition holds.
@@ -107,9 +102,9 @@ pub(crate) use ensure;
 pub(crate) struct Flaw(pub(crate) String);
 
 #[cfg(feature = "files")]
-impl<E: Display> From<E> for Flaw {
+impl<E: std::fmt::Display> From<E> for Flaw {
     fn from(error: E) -> Self {
-        Self(one_line(&error))
+        Self(error.to_string().lines().next().unwrap_or_default().to_owned())
     }
 }
 
@@ -136,9 +131,14 @@ impl From<String> for Problem {
     }
 }
 
-/// Returns the first line of another crate's error.
-pub(crate) fn one_line(error: &dyn Display) -> String {
-    error.to_string().lines().next().unwrap_or_default().to_owned()
+/// Returns the reason why an array of this number of dimensions is no view.
+pub(crate) fn not_a_matrix(name: &str, n: usize) -> String {
+    format!("`{name}` has {n} dimensions: a view is a matrix of samples and features")
+}
+
+/// Returns the reason why values of this type cannot be used.
+pub(crate) fn not_read(name: &str, kind: &str) -> String {
+    format!("`{name}` holds values of type {kind}, which are not read as numbers or names")
 }
 
 /// Returns the system's message without its error number.

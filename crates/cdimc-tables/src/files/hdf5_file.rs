@@ -2,9 +2,9 @@
 //!
 //! A shape is accepted only if the file can hold it. Missing parts are errors, while HDF5 itself returns fill values.
 
-use crate::error::{Flaw, Problem, ensure};
+use crate::error::{Flaw, Problem, ensure, not_a_matrix, not_read};
 use crate::files::sparse::Compressed;
-use crate::files::{Budget, hdf5_headers};
+use crate::files::{Budget, as_texts, hdf5_headers};
 use cdimc_data::Sparse;
 pub(crate) use hdf5_pure::{AttrValue, DType, Dataset, Group, Object, is_hdf5_bytes};
 use hdf5_pure::{Chunk, ChunkIndex, Error, File, FormatError, Layout, VlenStringReadOptions};
@@ -62,10 +62,7 @@ impl Hdf5File {
     pub(crate) fn matrix(&self, dataset: &Dataset, name: &str) -> Result<Array2<f64>, Flaw> {
         let shape = Self::shape(dataset)?;
         let [n_rows, n_columns] = shape[..] else {
-            let n = shape.len();
-            return Err(Flaw(format!(
-                "`{name}` has {n} dimensions: a view is a matrix of samples and features"
-            )));
+            return Err(Flaw(not_a_matrix(name, shape.len())));
         };
         let values = self.numbers(dataset, name)?;
         Ok(Array2::from_shape_vec((n_rows, n_columns), values)?)
@@ -99,7 +96,7 @@ impl Hdf5File {
                     ([n_rows, n_columns].map(extent), self.list(group, "indptr")?);
                 self.compressed(group, name, shape, kind == "csc_matrix", (starts, "indices"))
             }
-            _ => Err(not_read(name, "group")),
+            _ => Err(not_read(name, "group").into()),
         }
     }
 
@@ -145,7 +142,7 @@ impl Hdf5File {
             F32 | F64 | I8 | I16 | I32 | I64 | U8 | U16 | U32 | U64 => {}
             // Booleans of h5py.
             Enum(words) if words == ["FALSE", "TRUE"] => {}
-            other => return Err(not_read(name, &other.to_string())),
+            other => return Err(not_read(name, &other.to_string()).into()),
         }
         self.check_memory(dataset)?;
         Ok(dataset.read_f64()?)
@@ -188,9 +185,9 @@ impl Hdf5File {
                 }
                 dataset.read_vlen_strings(VlenStringReadOptions::default())?
             }
-            DType::F32 | DType::F64 => shown(&dataset.read_f64()?),
-            DType::U64 => shown(&dataset.read_u64()?),
-            _ => shown(&dataset.read_i64()?),
+            DType::F32 | DType::F64 => as_texts(&dataset.read_f64()?),
+            DType::U64 => as_texts(&dataset.read_u64()?),
+            _ => as_texts(&dataset.read_i64()?),
         };
         // The decoder replaces invalid UTF-8, so that different words become equal.
         let is_utf8 = !words.iter().any(|word| word.contains(char::REPLACEMENT_CHARACTER));
@@ -328,13 +325,4 @@ pub(crate) fn if_there<T>(opened: Result<T, Error>) -> Result<Option<T>, Flaw> {
 /// Returns a number as an extent or place; a larger one becomes `usize::MAX`, which no file has.
 fn extent(n: u64) -> usize {
     usize::try_from(n).unwrap_or(usize::MAX)
-}
-
-/// Returns the error for values of an unsupported type.
-pub(crate) fn not_read(name: &str, kind: &str) -> Flaw {
-    format!("`{name}` holds values of type {kind}, which are not read as numbers or names").into()
-}
-
-fn shown<T: ToString>(values: &[T]) -> Vec<String> {
-    values.iter().map(ToString::to_string).collect()
 }

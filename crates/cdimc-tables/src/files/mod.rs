@@ -275,6 +275,11 @@ fn warning_of_unnamed(columns: &[usize]) -> Option<String> {
     })
 }
 
+/// Returns values as text.
+fn as_texts<T: ToString>(values: &[T]) -> Vec<String> {
+    values.iter().map(ToString::to_string).collect()
+}
+
 /// Returns the column names of a format without names: `0`, `1`, ...
 fn numbered(n_features: usize) -> Vec<String> {
     (0..n_features).map(|j| j.to_string()).collect()

@@ -4,9 +4,9 @@
 //! modality of a `MuData` is a view; a member selects one, or a matrix of one as `MODALITY/LAYER`.
 
 use crate::Table;
-use crate::error::{Flaw, Problem, ensure};
+use crate::error::{Flaw, Problem, ensure, not_read};
 use crate::files::format::Request;
-use crate::files::hdf5_file::{AttrValue, Dataset, Group, Hdf5File, if_there, not_read};
+use crate::files::hdf5_file::{AttrValue, Dataset, Group, Hdf5File, if_there};
 use cdimc_data::Matrix;
 use ndarray::Array2;
 

@@ -1,9 +1,9 @@
 //! Reads MATLAB files of version 5 and 7.3: matrices and cells of matrices, ids and labels as vectors or cells of text.
 
 use crate::Table;
-use crate::error::{Flaw, Problem};
+use crate::error::{Flaw, Problem, not_read};
 use crate::files::format::{Decode, Reader, Request};
-use crate::files::{Decoded, views};
+use crate::files::{Decoded, as_texts, views};
 use cdimc_data::Matrix;
 pub(crate) use file::MatFile;
 pub(crate) use version73::is_matlab;
@@ -21,7 +21,6 @@ pub(super) const FIRST_INEXACT: f64 = (1_u64 << 53) as f64;
 
 /// Value of a variable or a cell.
 #[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
 pub(crate) enum MatValue {
     /// Real numbers or logicals of any class.
     Numeric {
@@ -113,16 +112,11 @@ fn words(file: &MatFile, name: &str) -> Result<Vec<String>, Problem> {
             .iter()
             .map(|cell| match cell {
                 MatValue::Text(text) => Ok(text.clone()),
-                _ => Err(Problem::ElementType {
-                    name: name.to_owned(),
-                    kind: "cell without text".into(),
-                }),
+                _ => Err(not_read(name, "cell without text").into()),
             })
             .collect(),
         MatValue::Text(text) => Ok(vec![text.clone()]),
-        MatValue::Numeric { exact: Some(whole), .. } => {
-            Ok(whole.iter().map(ToString::to_string).collect())
-        }
+        MatValue::Numeric { exact: Some(whole), .. } => Ok(as_texts(whole)),
         _ => Ok(file.view(name, None).map_err(damaged)?.iter().map(ToString::to_string).collect()),
     }
 }

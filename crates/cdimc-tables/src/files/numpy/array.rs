@@ -1,7 +1,7 @@
 //! Reads one NumPy array: its header, checked against its bytes, and its values.
 
-use crate::error::{Flaw, Problem, ensure};
-use crate::files::Budget;
+use crate::error::{Flaw, Problem, ensure, not_a_matrix, not_read};
+use crate::files::{Budget, as_texts};
 use ndarray::{Array2, ShapeBuilder};
 use npyz::{DType, NpyFile, Order, TypeChar};
 
@@ -27,15 +27,14 @@ pub(super) fn opened(bytes: &[u8]) -> Result<NpyFile<&[u8]>, Flaw> {
 /// Returns the values of a vector as text. A matrix counts as a vector, as MATLAB writes them.
 pub(super) fn vector(name: &str, bytes: &[u8], budget: &Budget) -> Result<Vec<String>, Problem> {
     let (file, shape) = checked(name, bytes, budget)?;
-    let (name_of, dimensions) = (name.to_owned(), shape.len());
-    ensure!(matches!(dimensions, 1 | 2), else Problem::NotAMatrix { name: name_of, dimensions });
+    ensure!(matches!(shape.len(), 1 | 2), else not_a_matrix(name, shape.len()).into());
     let DType::Plain(element) = file.dtype() else { unreachable!("the element was checked") };
     // 64-bit integers keep all digits.
     Ok(match (element.type_char(), element.size_field()) {
         (TypeChar::UnicodeStr | TypeChar::ByteStr, _) => values(file)?,
-        (TypeChar::Int, 8) => words(&values::<i64>(file)?),
-        (TypeChar::Uint, 8) => words(&values::<u64>(file)?),
-        _ => words(&numbers(file, name)?),
+        (TypeChar::Int, 8) => as_texts(&values::<i64>(file)?),
+        (TypeChar::Uint, 8) => as_texts(&values::<u64>(file)?),
+        _ => as_texts(&numbers(file, name)?),
     })
 }
 
@@ -43,7 +42,7 @@ pub(super) fn vector(name: &str, bytes: &[u8], budget: &Budget) -> Result<Vec<St
 pub(super) fn matrix(name: &str, bytes: &[u8], budget: &Budget) -> Result<Array2<f64>, Problem> {
     let (file, shape) = checked(name, bytes, budget)?;
     let [n_rows, n_columns] = shape[..] else {
-        return Err(Problem::NotAMatrix { name: name.to_owned(), dimensions: shape.len() });
+        return Err(not_a_matrix(name, shape.len()).into());
     };
     let shape = (n_rows, n_columns).set_f(file.order() == Order::Fortran);
     let matrix = Array2::from_shape_vec(shape, numbers(file, name)?).map_err(Flaw::from)?;
@@ -60,13 +59,12 @@ pub(super) fn checked<'a>(
     let shape: Vec<usize> =
         file.shape().iter().map(|&n| usize::try_from(n).unwrap_or(usize::MAX)).collect();
     let DType::Plain(element) = file.dtype() else {
-        let kind = "record or array".into();
-        return Err(Problem::ElementType { name: name.to_owned(), kind });
+        return Err(not_read(name, "record or array").into());
     };
     // Pickled objects have any number of bytes.
     if matches!(element.type_char(), TypeChar::Object) {
-        let kind = "Python object (astype(str) or astype(float) makes others of them)".into();
-        return Err(Problem::ElementType { name: name.to_owned(), kind });
+        let kind = "Python object (astype(str) or astype(float) makes others of them)";
+        return Err(not_read(name, kind).into());
     }
     // A damaged header may declare any length.
     let claimed =
@@ -101,7 +99,7 @@ pub(super) fn numbers(file: NpyFile<&[u8]>, name: &str) -> Result<Vec<f64>, Prob
         (TypeChar::Uint, 4) => widened::<u32>(file),
         (TypeChar::Uint, 8) => Ok(values::<u64>(file)?.into_iter().map(|x| x as f64).collect()),
         (TypeChar::Bool, _) => Ok(values::<bool>(file)?.into_iter().map(f64::from).collect()),
-        _ => Err(Problem::ElementType { name: name.to_owned(), kind: element.to_string() }),
+        _ => Err(not_read(name, &element.to_string()).into()),
     }
 }
 
@@ -112,10 +110,6 @@ fn header_length(bytes: &[u8]) -> usize {
         [_, _, _, _, _, _, _, _, a, b, c, d, ..] => 12 + u32::from_le_bytes([a, b, c, d]) as usize,
         _ => bytes.len(),
     }
-}
-
-fn words<T: ToString>(values: &[T]) -> Vec<String> {
-    values.iter().map(ToString::to_string).collect()
 }
 
 pub(super) fn values<T: npyz::Deserialize>(file: NpyFile<&[u8]>) -> Result<Vec<T>, Flaw> {

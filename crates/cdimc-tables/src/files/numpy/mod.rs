@@ -7,7 +7,7 @@ mod array;
 
 use self::array::{checked, matrix, numbers, opened, values, vector};
 use crate::Table;
-use crate::error::{Flaw, Problem, ensure};
+use crate::error::{Flaw, Problem, ensure, not_a_matrix};
 use crate::files::format::{Decode, Reader, Request};
 use crate::files::sparse::{Compressed, places};
 use crate::files::{Budget, Decoded, ViewSource, views};
@@ -117,7 +117,7 @@ fn sparse(archive: &mut Archive<'_>, name: &str, budget: &Budget) -> Result<Spar
         numbers(checked(part, &bytes, budget)?.0, part)
     };
     let shape = <[usize; 2]>::try_from(places(part("shape")?))
-        .map_err(|shape| Problem::NotAMatrix { name: name.to_owned(), dimensions: shape.len() })?;
+        .map_err(|shape| not_a_matrix(name, shape.len()))?;
     let (starts, places) = (places(part("indptr")?), places(part("indices")?));
     let (by_column, entries) = (format == "csc", part("data")?);
     let parts = Compressed { shape, by_column, starts, places, entries };
