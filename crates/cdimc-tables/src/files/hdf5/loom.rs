@@ -4,6 +4,7 @@ use crate::Table;
 use crate::error::{Flaw, Problem};
 use crate::files::format::Request;
 use crate::files::hdf5_file::{Group, Hdf5File, if_there};
+use std::collections::HashSet;
 
 /// Usual attributes with the names of cells and genes; the first gene attribute without repeats is used.
 const CELLS: [&str; 4] = ["CellID", "obs_names", "cell_names", "barcode"];
@@ -28,27 +29,21 @@ pub(super) fn read(
     let dataset = dataset.ok_or_else(|| Problem::NoMatrix { there: "none".into() })?;
     let values = file.matrix(&dataset, &name)?;
     let values = values.reversed_axes().as_standard_layout().into_owned();
-    let first =
-        |group: &Group, names: [&str; 4], once: bool| -> Result<Option<Vec<String>>, Flaw> {
-            let mut found = Vec::new();
-            for name in names {
-                found.extend(words(group, name)?);
-            }
-            let is_once = |names: &Vec<String>| {
-                names.iter().collect::<std::collections::HashSet<_>>().len() == names.len()
-            };
-            let place = found.iter().position(|names| !once || is_once(names)).unwrap_or(0);
-            Ok((!found.is_empty()).then(|| found.swap_remove(place)))
-        };
+    let there = |group: &Group, names: [&str; 4]| -> Result<Vec<Vec<String>>, Flaw> {
+        names.into_iter().filter_map(|name| words(group, name).transpose()).collect()
+    };
     let ids = match &options.id {
         Some(id) => words(&columns, id)?,
-        None => first(&columns, CELLS, false)?,
+        None => there(&columns, CELLS)?.into_iter().next(),
     };
     if let (Some(id), None) = (&options.id, &ids) {
         return Err(Problem::no_column(id, &Hdf5File::names(&columns)?));
     }
     let labels = options.label.as_ref().map(|label| words(&columns, label)).transpose()?.flatten();
-    let features = first(&rows, GENES, true)?.unwrap_or_default();
+    let mut genes = there(&rows, GENES)?;
+    let is_once = |names: &Vec<String>| names.iter().collect::<HashSet<_>>().len() == names.len();
+    let place = genes.iter().position(is_once).unwrap_or(0);
+    let features = if genes.is_empty() { Vec::new() } else { genes.swap_remove(place) };
     let (n, m) = (features.len(), values.ncols());
     if n > 0 && n != m {
         return Err(Flaw(format!("{n} names of genes, {m} rows in the matrix")).into());
