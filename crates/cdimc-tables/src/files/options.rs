@@ -129,24 +129,21 @@ impl ReadOptions {
         names: &[N],
         index: Option<usize>,
     ) -> Result<Vec<Role>, Problem> {
-        let places = |asked: &String| {
-            let places = names.iter().enumerate().filter(|(_, name)| name.as_ref() == asked);
-            places.map(|(place, _)| place).collect::<Vec<usize>>()
-        };
+        let place = |asked: &String| names.iter().position(|name| name.as_ref() == asked);
+        let repeats =
+            |asked: &&String| names.iter().filter(|name| name.as_ref() == *asked).count() > 1;
         // The second one would be clustered on.
-        if let Some(name) = self.id.iter().chain(&self.label).find(|name| places(name).len() > 1) {
+        if let Some(name) = self.id.iter().chain(&self.label).find(repeats) {
             return Err(Problem::DuplicateColumn { name: name.clone() });
         }
-        let there = || available_columns(names);
         let id = match &self.id {
             None => index,
-            Some(name) => Some(
-                places(name)
-                    .pop()
-                    .ok_or_else(|| Problem::NoColumn { name: name.clone(), there: there() })?,
-            ),
+            Some(name) => Some(place(name).ok_or_else(|| Problem::NoColumn {
+                name: name.clone(),
+                there: available_columns(names),
+            })?),
         };
-        let label = self.label.as_ref().and_then(|name| places(name).pop());
+        let label = self.label.as_ref().and_then(place);
         let role = |(place, name): (usize, &N)| match Some(place) {
             place if place == id => Role::Id,
             place if place == label => Role::Label,
