@@ -104,16 +104,13 @@ pub(crate) fn names_beside(
     if let Some(line) = names.barcodes.iter().position(String::is_empty) {
         return Err(flaw(format!("line {} of barcodes is empty", line + 1)));
     }
-    let has_names = !by_row && lines.lines().any(|line| line.contains('\t'));
-    for (line, [id, name, kind]) in lines.lines().map(first_cells).enumerate() {
+    let has_names = lines.lines().any(|line| line.contains('\t'));
+    for (line, cells) in lines.lines().map(first_cells).enumerate() {
+        let [id, name, kind] = if by_row { [cells[0], cells[0], ""] } else { cells };
         let is_named = !(id.is_empty() || has_names && name.is_empty());
         let number = line + 1;
         ensure!(is_named, else flaw(format!("line {number} of features lacks an id or a name")));
         names.ids.push(id.to_owned());
-        if by_row {
-            names.names.push(id.to_owned());
-            continue;
-        }
         names.names.push(name.to_owned());
         if !kind.is_empty() {
             names.types.push(kind.to_owned());
