@@ -11,7 +11,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Decimal128Type, Decimal256Type, Float64Type};
 use arrow_array::{Array, RecordBatch};
 use arrow_ipc::reader::{FileReader, StreamReader};
-use arrow_ipc::{MessageHeader, RecordBatch as Layout, root_as_footer, root_as_message};
+use arrow_ipc::{MessageHeader, root_as_footer, root_as_message};
 use arrow_schema::{ArrowError, DataType, FieldRef, Schema};
 use ndarray::Array2;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -140,10 +140,6 @@ fn check_message(head: &[u8], body: &[u8], budget: &Budget) -> Result<(), Flaw> 
     }
     // Columns of nulls have no buffers: only the budget limits their length.
     budget.clone().values(&[n_rows])?;
-    check_buffers(batch, body, budget)
-}
-
-fn check_buffers(batch: Layout<'_>, body: &[u8], budget: &Budget) -> Result<(), Flaw> {
     for buffer in batch.buffers().iter().flatten() {
         let (offset, length) = (usize::try_from(buffer.offset()), usize::try_from(buffer.length()));
         let content = match (offset, length) {
@@ -154,11 +150,9 @@ fn check_buffers(batch: Layout<'_>, body: &[u8], budget: &Budget) -> Result<(), 
             _ => None,
         };
         let content = content.ok_or("a buffer lies outside its batch or is not aligned")?;
-        if batch.compression().is_none() {
-            continue;
-        }
         // A compressed buffer begins with its decompressed length, or -1 if it is not compressed.
-        if let Some(length) = content.first_chunk::<8>()
+        if batch.compression().is_some()
+            && let Some(length) = content.first_chunk::<8>()
             && let length @ 0.. = i64::from_le_bytes(*length)
         {
             budget.bytes(length as u64)?;
