@@ -40,13 +40,13 @@ pub(crate) const NPZ: Reader = Reader {
 fn read_npy(bytes: &[u8], request: Request<'_>) -> Result<Decoded, Problem> {
     let name = request.source.stem();
     let values = matrix(&name, bytes, request.budget)?;
-    let ids = ids_beside(request.source, &name)?;
+    let ids = ids_beside(request.source)?;
     Ok(vec![Table { ids, ..Table::new(&name, values) }].into())
 }
 
 /// Returns the lines of `NAME.ids.txt`, if there is one.
-fn ids_beside(source: &ViewSource, name: &str) -> Result<Option<Vec<String>>, Problem> {
-    let beside = source.path.with_file_name(format!("{name}.ids.txt"));
+fn ids_beside(source: &ViewSource) -> Result<Option<Vec<String>>, Problem> {
+    let beside = source.path.with_file_name(format!("{}.ids.txt", source.stem()));
     // A broken link is an error, not a file without ids.
     if beside.symlink_metadata().is_err() {
         return Ok(None);
@@ -71,14 +71,15 @@ fn read_npz(bytes: &[u8], request: Request<'_>) -> Result<Decoded, Problem> {
     check_names(&mut archive, bytes)?;
     let mut names: Vec<String> = archive.array_names().map(str::to_owned).collect();
     names.sort();
-    if source.member.is_none() && SPARSE.iter().all(|part| names.iter().any(|name| name == part)) {
+    let has = |part: &str| names.iter().any(|name| name == part);
+    if source.member.is_none() && SPARSE.into_iter().all(has) {
         let name = source.stem();
         let values = sparse(&mut archive, &name, budget)?;
-        let ids = ids_beside(source, &name)?;
+        let ids = ids_beside(source)?;
         return Ok(vec![Table { ids, ..Table::new(&name, values) }].into());
     }
     let vectors = options.vectors(&names, |name| {
-        if !names.iter().any(|there| there == name) {
+        if !has(name) {
             return Ok(None);
         }
         vector(name, &member(&mut archive, name, budget)?, budget).map(Some)
@@ -92,8 +93,7 @@ fn read_npz(bytes: &[u8], request: Request<'_>) -> Result<Decoded, Problem> {
         }
         Ok(vec![(name.to_owned(), matrix(name, &bytes, budget)?.into())])
     });
-    let has = |part: &&str| names.iter().any(|name| name == part);
-    if tables.is_err() && ["format", "data", "shape"].iter().all(has) {
+    if tables.is_err() && ["format", "data", "shape"].into_iter().all(has) {
         // For its message on sparse matrices of coordinates, diagonals or blocks.
         sparse(&mut archive, &source.stem(), budget)?;
     }
