@@ -388,11 +388,8 @@ mod tests {
         let expected =
             FilledColumn { view: "a".into(), column: "f0".into(), n_cells: 1, samples: vec![1] };
         assert_eq!(joined.filled, [expected]);
-        let refused = join(tables(), true).unwrap_err().to_string();
-        assert_eq!(
-            refused,
-            "a.csv, row 2, column `f0`: a single missing cell (refused by --strict)"
-        );
+        let expected = "a.csv, row 2, column `f0`: a single missing cell (refused by --strict)";
+        assert_eq!(join(tables(), true).unwrap_err().to_string(), expected);
     }
 
     #[test]
@@ -402,10 +399,8 @@ mod tests {
         let b = table("b", None, array![[1.0], [2.0], [4.0]]);
         let joined = join(vec![a, b], false).unwrap();
         assert_eq!(joined.features[0], ["f0", "f2"]);
-        assert_eq!(
-            joined.notes,
-            ["a.csv: 2 of 4 columns have no value and are left out: `f1`, `f3`"]
-        );
+        let note = "a.csv: 2 of 4 columns have no value and are left out: `f1`, `f3`";
+        assert_eq!(joined.notes, [note]);
     }
 
     #[test]
@@ -431,10 +426,8 @@ mod tests {
         let b = table("b", Some(&["x", "z"]), array![[1.0], [2.0]]);
         // Two rows of b keep it from being constant.
         let joined = join(vec![a, b], false).unwrap();
-        assert_eq!(
-            (joined.ids, joined.unobserved),
-            (vec!["x".into(), "z".into()], vec!["y".into()])
-        );
+        assert_eq!(joined.ids, ["x", "z"]);
+        assert_eq!(joined.unobserved, ["y"]);
     }
 
     #[test]

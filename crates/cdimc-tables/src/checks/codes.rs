@@ -119,13 +119,9 @@ mod tests {
     fn codes_for_not_measured_are_reported_with_their_count() {
         let normal = |i: usize, j: usize| ((i * 7 + j * 3) % 31) as f64 / 7.0 - 2.0;
         let found = lines(&|i, j| if (i + j) % 13 == 5 { -999.0 } else { normal(i, j) });
-        assert_eq!(
-            found,
-            [
-                "q.csv: -999 is clustered on as a measurement: it occurs 10 times in 4 of 4 columns, far below all other \
-              values; if it means \"not measured\", add --missing-value -999"
-            ]
-        );
+        let expected = "q.csv: -999 is clustered on as a measurement: it occurs 10 times in 4 of 4 columns, far below all other \
+                        values; if it means \"not measured\", add --missing-value -999";
+        assert_eq!(found, [expected]);
         for (code, of_scale) in [(99.0, 5), (9.0, 5), (9.0, 2), (-9.0, 4)] {
             let scale = |i: usize, j: usize| (1 + (i + j * 2) % of_scale) as f64;
             let found = lines(&|i, j| if (i + j) % 13 == 5 { code } else { scale(i, j) });

@@ -113,13 +113,9 @@ mod tests {
             warnings(&MultiView::from_nan_rows(views).unwrap(), &names, &features)
         };
         let found = lines(|i, j| if j == 1 { (i * 2 % 17) as f64 } else { (i * 5 % 13) as f64 });
-        assert_eq!(
-            found,
-            [
-                "the views `a` and `b` agree by construction: 1 of 2 columns of `b` are also in the other: `z`; leave them out of \
-                 one view"
-            ]
-        );
+        let expected = "the views `a` and `b` agree by construction: 1 of 2 columns of `b` are also in the other: `z`; leave them \
+                        out of one view";
+        assert_eq!(found, [expected]);
         // One other value is enough.
         assert!(lines(|i, _| if i == 29 { 0.5 } else { (i * 2 % 17) as f64 }).is_empty());
         assert!(lines(|i, j| (i * (7 - j) % 2) as f64).is_empty());
@@ -146,13 +142,9 @@ mod tests {
             let features = |v: usize| ["age", of_name[v], "x", "y", "z"].map(String::from).to_vec();
             warnings(&data, &names, &[features(0), features(1)])
         };
-        assert_eq!(
-            line(["sex", "sex"], 14),
-            [
-                "the views `a` and `b` agree by construction: 2 of 5 columns of `b` are also in the other: `age`, `sex`; leave \
-                 them out of one view, or of both with --drop 'age,sex'"
-            ]
-        );
+        let expected = "the views `a` and `b` agree by construction: 2 of 5 columns of `b` are also in the other: `age`, `sex`; \
+                        leave them out of one view, or of both with --drop 'age,sex'";
+        assert_eq!(line(["sex", "sex"], 14), [expected]);
         assert!(line(["sex", "mutated"], 14)[0].contains("the other: `age`; leave"), "two values");
         assert!(line(["TP53", "TP53"], 5)[0].contains("the other: `age`; leave"), "rare");
     }

@@ -185,11 +185,9 @@ mod tests {
     fn days_written_as_numbers_are_reported_and_counts_are_not() {
         let line = |of: &dyn Fn(usize) -> f64| days(&table("a", None, &[("visit", of)]));
         let visit = |i: usize| (20_000_229 + i % 3 * 40_000) as f64;
-        assert_eq!(
-            line(&visit).unwrap(),
-            "a.csv: days are clustered on as numbers, such as 20000229 in `visit`: leave them out with --drop 'visit', or \
-             write durations in days"
-        );
+        let expected = "a.csv: days are clustered on as numbers, such as 20000229 in `visit`: leave them out with --drop 'visit', \
+                        or write durations in days";
+        assert_eq!(line(&visit).unwrap(), expected);
         assert!(line(&|i| if i == 3 { f64::NAN } else { visit(i) }).is_some());
         for other in
             [20_010_229.0, 20_000_230.0, 20_001_301.0, 20_000_100.0, 18_991_231.0, 20_000_229.5]
@@ -206,11 +204,9 @@ mod tests {
             let cell = |i: usize| if i == 4 || i == 8 { odd } else { of(i) };
             dates_for_numbers(&table("a", None, &[("x", &cell), ("y", &value)]))
         };
-        assert_eq!(
-            line(45_417.0, &value).unwrap(),
-            "a.csv: dates are clustered on as numbers: 2 cells in `x` are days since 1900, such as 45417, beside numbers below \
-             100; a spreadsheet makes a date of a number such as 5.5: write these cells again from their source"
-        );
+        let expected = "a.csv: dates are clustered on as numbers: 2 cells in `x` are days since 1900, such as 45417, beside numbers \
+                        below 100; a spreadsheet makes a date of a number such as 5.5: write these cells again from their source";
+        assert_eq!(line(45_417.0, &value).unwrap(), expected);
         assert!(line(17_168.0, &value).is_some(), "1.47, January 1947");
         for other in [45_417.5, 5_417.0, 99_999.0] {
             assert_eq!(line(other, &value), None, "{other}");

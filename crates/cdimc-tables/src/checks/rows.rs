@@ -124,11 +124,10 @@ mod tests {
     #[test]
     fn rows_written_as_zero_are_reported_and_rare_twins_are_not() {
         let value = |i: usize, j: usize| ((i * 7 + j * 3) % 31) as f64 / 7.0;
-        assert_eq!(
-            line(&|i, j| if i % 6 == 1 { 0.0 } else { value(i, j) }).unwrap(),
-            "p.csv: the clusters may repeat a gap: 5 of 30 rows are equal in all 3 measured columns (`2`, `8`, `14`, `20`, \
-             `26`); if 0, a limit or a mean stands for what was not measured, empty these rows"
-        );
+        let expected = "p.csv: the clusters may repeat a gap: 5 of 30 rows are equal in all 3 measured columns (`2`, `8`, `14`, \
+                        `20`, `26`); if 0, a limit or a mean stands for what was not measured, empty these rows";
+        let found = line(&|i, j| if i % 6 == 1 { 0.0 } else { value(i, j) });
+        assert_eq!(found.as_deref(), Some(expected));
         let often_zero = |i: usize, j: usize| if i % 3 == j { 0.0 } else { value(i, j) };
         let cases: [(&str, bool, Cells<'_>); 7] = [
             ("a limit", true, &|i, j| if i < 9 { 0.35 } else { value(i, j) }),
@@ -156,11 +155,9 @@ mod tests {
             let ids: Vec<String> = (0..30).map(|i| format!("P{i}")).collect();
             mostly_filled(&table, |row| &ids[row])
         };
-        assert_eq!(
-            line(9, f64::NAN).unwrap(),
-            "p.csv: do not trust the clusters of 9 samples (first: `P0`): more than half of their cells are missing, and means \
-             fill them; empty these rows, or leave out what they have, `sum`, with --drop 'sum'"
-        );
+        let expected = "p.csv: do not trust the clusters of 9 samples (first: `P0`): more than half of their cells are missing, and \
+                        means fill them; empty these rows, or leave out what they have, `sum`, with --drop 'sum'";
+        assert_eq!(line(9, f64::NAN).unwrap(), expected);
         assert_eq!(line(9, 1.0), None, "half");
         assert_eq!(line(0, 1.0), None);
     }

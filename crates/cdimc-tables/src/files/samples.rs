@@ -269,10 +269,9 @@ mod tests {
         let ids = ["p1-a", "p1-b", "p2-a", "other"];
         let by = |replicates| SampleNames::by_pattern("^(p[0-9]+)-", replicates).unwrap();
         let message = by(Replicates::Refuse).rename(&mut table(&ids)).unwrap_err().to_string();
-        assert_eq!(
-            message,
-            "rna.csv: `p1-a` and `p1-b` are both of sample `p1`, and differ in `a` and `b`: choose with --replicates first or mean"
-        );
+        let expected = "rna.csv: `p1-a` and `p1-b` are both of sample `p1`, and differ in `a` and `b`: choose with --replicates \
+                        first or mean";
+        assert_eq!(message, expected);
         for (replicates, expected) in [
             (Replicates::First, "rna | p1 p2 other |  c2 c3 | f0/f1 | 0 1; 4 5; 6 7"),
             // NaN is ignored.
@@ -339,10 +338,8 @@ mod tests {
     #[test]
     fn no_sample_is_named_by_a_word_for_missing() {
         let by_pattern = SampleNames::by_pattern("-(.*)$", Replicates::Mean).unwrap();
-        testing::refused(
-            by_pattern.rename(&mut table(&["a-1", "b-NA"])),
-            "`b-NA` would be of sample `NA`: a word for \"missing\" names no sample$",
-        );
+        let reason = "`b-NA` would be of sample `NA`: a word for \"missing\" names no sample$";
+        testing::refused(by_pattern.rename(&mut table(&["a-1", "b-NA"])), reason);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("map.csv");
         std::fs::write(&path, "assay,primary,colname\nrna,p1,a\nrna,,b\n").unwrap();
@@ -356,21 +353,19 @@ mod tests {
         let path = folder.path().join("map.csv");
         let write = |text: &str| std::fs::write(&path, text).unwrap();
         write("\"assay\",\"primary\",\"colname\"\nrna,p1,a\nrna,p2,b\nprotein,p9,a\n");
-        let map = SampleNames::by_map(&path, Replicates::Refuse).unwrap();
+        let map = || SampleNames::by_map(&path, Replicates::Refuse);
+        let names = map().unwrap();
         let mut there = table(&["b", "a"]);
-        map.rename(&mut there).unwrap();
+        names.rename(&mut there).unwrap();
         assert_eq!(there.ids.unwrap(), ["p2", "p1"]);
-        testing::refused(map.rename(&mut table(&["a", "c"])), "no colname `c` of assay `rna`");
+        testing::refused(names.rename(&mut table(&["a", "c"])), "no colname `c` of assay `rna`");
         let mut other = Table { name: "RNA".into(), ..table(&["a"]) };
-        let message = map.rename(&mut other).unwrap_err().to_string();
+        let message = names.rename(&mut other).unwrap_err().to_string();
         assert!(message.contains("no assay `RNA`") && message.contains("`protein`, `rna`: name"));
         write("assay,primary,colname\nrna,p1,a\nrna,p2,a\n");
-        testing::refused(
-            SampleNames::by_map(&path, Replicates::Refuse),
-            "`a` of `rna` is of `p1` and of `p2`$",
-        );
+        testing::refused(map(), "`a` of `rna` is of `p1` and of `p2`$");
         write("assay,primary\nrna,p1\n");
-        testing::refused(SampleNames::by_map(&path, Replicates::Refuse), "no column `colname`");
+        testing::refused(map(), "no column `colname`");
     }
 
     #[test]

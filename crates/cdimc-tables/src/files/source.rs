@@ -177,18 +177,11 @@ mod tests {
     #[test]
     fn a_view_source_has_a_name_a_path_and_a_member() {
         let parse = |text: &str| text.parse::<ViewSource>().unwrap();
-        assert_eq!(
-            parse("rna=data/omics.npz#expr"),
-            ViewSource {
-                name: Some("rna".into()),
-                path: "data/omics.npz".into(),
-                member: Some("expr".into())
-            }
-        );
-        assert_eq!(
-            ["x/rna.csv.gz", "protein.v2.npy"].map(|path| parse(path).stem()),
-            ["rna", "protein.v2"]
-        );
+        let (name, member) = (Some("rna".into()), Some("expr".into()));
+        let expected = ViewSource { name, path: "data/omics.npz".into(), member };
+        assert_eq!(parse("rna=data/omics.npz#expr"), expected);
+        let stems = ["x/rna.csv.gz", "protein.v2.npy"].map(|path| parse(path).stem());
+        assert_eq!(stems, ["rna", "protein.v2"]);
         assert_eq!(parse("./a=b.csv").path, PathBuf::from("./a=b.csv"));
         assert_eq!(parse("rna=data/omics.npz#expr").to_string(), "rna=data/omics.npz#expr");
     }

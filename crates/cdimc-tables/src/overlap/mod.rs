@@ -291,14 +291,11 @@ mod tests {
             table("b", &["s2", "s3"]),
             table("c", &["S1", "S2", "x"]),
         ];
-        let lines = warnings(&[a, b, c]);
-        assert_eq!(
-            lines,
-            [
-                "a.csv: 1 more would agree if written alike, as `s1` and `S1`; as it is, they are other samples (1 of 3 ids are in no other file)",
-                "c.csv: 3 of 3 ids cannot be joined with another file: it has `S1`, `S2`, the others have `s1`, `s2`; 2 more would agree if written alike, as `S1` and `s1`, `S2` and `s2`"
-            ]
-        );
+        let expected = [
+            "a.csv: 1 more would agree if written alike, as `s1` and `S1`; as it is, they are other samples (1 of 3 ids are in no other file)",
+            "c.csv: 3 of 3 ids cannot be joined with another file: it has `S1`, `S2`, the others have `s1`, `s2`; 2 more would agree if written alike, as `S1` and `s1`, `S2` and `s2`",
+        ];
+        assert_eq!(warnings(&[a, b, c]), expected);
         for (one, other) in [("0", "0.0"), ("P_01", "p01"), ("007", "7")] {
             let lines = warnings(&[table("a", &[one]), table("b", &[other])]);
             assert!(lines[0].contains(&format!("as `{one}` and `{other}`")), "{lines:?}");
@@ -322,10 +319,8 @@ mod tests {
         // Two rows of one patient cannot both be that patient.
         let twice = named("twice", &[barcodes("31-20", 0, 9), barcodes("21-20", 0, 9)].concat());
         assert!(!describe_disjoint_ids(&[rna, twice]).contains("--id-pattern"));
-        assert!(
-            !describe_disjoint_ids(&[table("a", &["xy1", "xy2"]), table("b", &["xz1", "xz2"])])
-                .contains("first")
-        );
+        let short = [table("a", &["xy1", "xy2"]), table("b", &["xz1", "xz2"])];
+        assert!(!describe_disjoint_ids(&short).contains("first"));
     }
 
     #[test]
@@ -357,10 +352,8 @@ mod tests {
         };
         let lines = warnings(&[genes("rna"), genes("protein"), table("clinic", &["p1", "p2"])]);
         let [line] = <[String; 1]>::try_from(lines).unwrap();
-        assert!(
-            line.contains("the columns of rna.csv are named like the rows of clinic.csv"),
-            "{line}"
-        );
+        let expected = "the columns of rna.csv are named like the rows of clinic.csv";
+        assert!(line.contains(expected), "{line}");
         let message = describe_disjoint_ids(&[genes("rna"), table("b", &["p1", "p2"])]);
         assert!(message.contains("the columns of rna.csv are named like the rows of b.csv"));
     }
@@ -376,10 +369,8 @@ mod tests {
             let others = ids(&|i| if i == place { other.into() } else { plain(i) });
             let advice = id_advice(&own, &others).unwrap();
             let pair = format!("as `P{place:03}` and `{}`", escape_invisible(other));
-            assert!(
-                advice.starts_with("1 more would agree") && advice.ends_with(&pair),
-                "{advice}"
-            );
+            let is_right = advice.starts_with("1 more would agree") && advice.ends_with(&pair);
+            assert!(is_right, "{advice}");
         }
         assert_eq!(id_advice(&own, &own[..50]), None, "a sample may be absent");
         // If one table has both spellings they are two samples, as are two lanes of a barcode that few share.

@@ -139,12 +139,10 @@ mod tests {
 
     #[test]
     fn repeats_with_ids_of_their_own_get_a_pattern() {
-        assert_eq!(
-            line(["_a", "_b"], 0.01).unwrap(),
-            "a.csv: samples seem to count several times, as `P00_a` and `P00_b`, whose values are alike; for 20 samples of 40 ids: \
-             --id-pattern '^(.+?)(?:_a|_b)?$'; `P00_a` and `P00_b` are then one sample, and differ in `a` and `b`: choose with \
-             --replicates first or mean"
-        );
+        let expected = "a.csv: samples seem to count several times, as `P00_a` and `P00_b`, whose values are alike; for 20 samples \
+                        of 40 ids: --id-pattern '^(.+?)(?:_a|_b)?$'; `P00_a` and `P00_b` are then one sample, and differ in `a` and \
+                        `b`: choose with --replicates first or mean";
+        assert_eq!(line(["_a", "_b"], 0.01).unwrap(), expected);
         assert!(line(["", " Wdh."], 0.01).unwrap().contains("'^(.+?)(?: Wdh\\.)?$'"));
         assert_eq!(line(["_a", "_b"], 1000.0), None, "values of others are as near");
         assert!(line([".1", ".2"], 0.01).is_some());

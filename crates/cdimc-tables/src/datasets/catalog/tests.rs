@@ -71,10 +71,8 @@ fn a_manifest_in_a_folder_adds_a_data_set() {
     put(folder.path(), TINY, Some(TABLE));
     let catalog = catalog(folder.path());
     let data = catalog.load("tiny").unwrap();
-    assert_eq!(
-        data.views(),
-        [array![[1.0, 2.0], [4.0, 5.0], [7.0, 8.0]], array![[3.0], [6.0], [9.5]]]
-    );
+    let views = [array![[1.0, 2.0], [4.0, 5.0], [7.0, 8.0]], array![[3.0], [6.0], [9.5]]];
+    assert_eq!(data.views(), views);
     // Ascending by value: -1 is class 0, 9 is class 1.
     assert_eq!(data.labels().unwrap(), [1, 0, 1]);
     assert!(catalog.masks("tiny", 0.3).unwrap().is_none());
@@ -154,12 +152,10 @@ fn a_manifest_that_does_not_fit_its_files_is_an_error() {
 
 #[test]
 fn a_table_of_text_is_an_error() {
-    let sum = super::sha256(&b"1,2,3,a\n"[..]).unwrap();
-    let manifest = TINY.replace("SUM", &sum);
-    assert!(
-        load_error(&manifest, Some("1,2,3,a\n"))
-            .contains("line 1, column 4: \"a\" is not a number")
-    );
+    let text = "1,2,3,a\n";
+    let sum = super::sha256(text.as_bytes()).unwrap();
+    let error = load_error(&TINY.replace("SUM", &sum), Some(text));
+    assert!(error.contains("line 1, column 4: \"a\" is not a number"), "{error}");
 }
 
 #[test]
@@ -197,13 +193,10 @@ fn digits_needs_no_folder_and_the_others_name_their_files() {
     assert_eq!(digits.labels().unwrap()[..10], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
     assert!(digits.views()[0].iter().all(|&x| (0.0..=16.0).contains(&x)));
     assert!(catalog.is_present("digits").unwrap());
-    assert_eq!(
-        catalog.load("bdgp").unwrap_err().to_string(),
-        "data set bdgp lacks bdgp/BDGP.mat (no folder was given): get them with `cargo xtask datasets fetch bdgp`; its home is \
-         https://doi.org/10.1093/bioinformatics/bts220"
-    );
-    assert_eq!(
-        catalog.load("nope").unwrap_err().to_string(),
-        "no data set nope: there are bdgp, digits, handwritten, handwritten-pair, mnist4000, mnist70k"
-    );
+    let error = |name: &str| catalog.load(name).unwrap_err().to_string();
+    let expected = "data set bdgp lacks bdgp/BDGP.mat (no folder was given): get them with `cargo xtask datasets fetch bdgp`; its \
+                    home is https://doi.org/10.1093/bioinformatics/bts220";
+    assert_eq!(error("bdgp"), expected);
+    let known = "bdgp, digits, handwritten, handwritten-pair, mnist4000, mnist70k";
+    assert_eq!(error("nope"), format!("no data set nope: there are {known}"));
 }

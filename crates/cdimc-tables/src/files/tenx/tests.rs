@@ -57,10 +57,8 @@ fn every_type_of_features_is_a_view_of_cells_that_stays_sparse() {
     assert_eq!(read(packed.path(), Some("Antibody Capture")).unwrap(), proteins);
     let tables = read_views(&source, &ReadOptions::default()).unwrap();
     assert!(tables[0].values.sparse().is_some());
-    refused(
-        read(packed.path(), Some("Peaks")),
-        "no member `Peaks`; there are: `Gene Expression`, `Antibody Capture`$",
-    );
+    let reason = "no member `Peaks`; there are: `Gene Expression`, `Antibody Capture`$";
+    refused(read(packed.path(), Some("Peaks")), reason);
 }
 
 #[test]
