@@ -161,16 +161,6 @@ impl Hdf5File {
         Ok(dataset.read_i64()?)
     }
 
-    pub(crate) fn utf16(&self, dataset: &Dataset) -> Result<String, Flaw> {
-        self.check_memory(dataset)?;
-        Ok(String::from_utf16_lossy(&dataset.read_u16()?))
-    }
-
-    pub(crate) fn referred(&self, dataset: &Dataset) -> Result<Vec<Object>, Flaw> {
-        self.check_memory(dataset)?;
-        Ok(dataset.dereference()?)
-    }
-
     /// Reads the values of a dataset as strings; numbers keep all digits.
     pub(crate) fn words(&self, dataset: &Dataset) -> Result<Vec<String>, Flaw> {
         self.check_memory(dataset)?;
@@ -201,7 +191,7 @@ impl Hdf5File {
     }
 
     /// Checks that the file can hold the declared values and that memory for them is left.
-    fn check_memory(&self, dataset: &Dataset) -> Result<(), Flaw> {
+    pub(crate) fn check_memory(&self, dataset: &Dataset) -> Result<(), Flaw> {
         let shape = Self::shape(dataset)?;
         let n_values = self.budget.values(&shape)? as u64;
         let element = dataset.element_size()?;

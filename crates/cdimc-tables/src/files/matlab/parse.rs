@@ -233,7 +233,13 @@ impl<'a> Cursor<'a> {
         // Some writers omit the payload of an empty array.
         let (kind, payload) =
             if self.bytes.is_empty() { (DOUBLE, &[][..]) } else { self.element()? };
-        let size = size_of_type(kind)?;
+        let size = match kind {
+            INT8 | UINT8 => 1,
+            INT16 | UINT16 => 2,
+            INT32 | UINT32 | SINGLE => 4,
+            DOUBLE | INT64 | UINT64 => 8,
+            _ => return Err(format!("damaged: numbers of type {kind}")),
+        };
         let n_bytes = payload.len();
         ensure!(
             n_values.checked_mul(size) == Some(n_bytes),
@@ -304,16 +310,6 @@ impl<'a> Cursor<'a> {
             UINT64 => numbers!(self, payload, u64, |x| x as f64),
             _ => return Err(format!("damaged: numbers of type {kind}")),
         })
-    }
-}
-
-fn size_of_type(kind: u32) -> Parsed<usize> {
-    match kind {
-        INT8 | UINT8 => Ok(1),
-        INT16 | UINT16 => Ok(2),
-        INT32 | UINT32 | SINGLE => Ok(4),
-        DOUBLE | INT64 | UINT64 => Ok(8),
-        _ => Err(format!("damaged: numbers of type {kind}")),
     }
 }
 

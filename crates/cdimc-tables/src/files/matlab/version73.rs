@@ -61,7 +61,10 @@ fn of_dataset(
         Some("cell") if is_empty => Ok(MatValue::Cells(Vec::new())),
         Some("cell") => cells(file, dataset, name, depth),
         Some("char") if is_empty => Ok(MatValue::Text(String::new())),
-        Some("char") => Ok(MatValue::Text(file.utf16(dataset)?)),
+        Some("char") => {
+            file.check_memory(dataset)?;
+            Ok(MatValue::Text(String::from_utf16_lossy(&dataset.read_u16()?)))
+        }
         Some("struct") => Ok(MatValue::Unsupported("a struct")),
         Some("function_handle") => Ok(MatValue::Unsupported("a function")),
         _ if is_empty => {
@@ -102,5 +105,6 @@ fn cells(file: &Hdf5File, dataset: &Dataset, name: &str, depth: usize) -> Result
         Object::Dataset(dataset) => of_dataset(file, dataset, name, depth + 1),
         _ => Ok(MatValue::Unsupported("an object")),
     };
-    file.referred(dataset)?.iter().map(cell).collect::<Result<_, _>>().map(MatValue::Cells)
+    file.check_memory(dataset)?;
+    dataset.dereference()?.iter().map(cell).collect::<Result<_, _>>().map(MatValue::Cells)
 }
