@@ -69,9 +69,8 @@ pub struct FilledColumn {
 /// # Errors
 /// If names repeat, no sample is shared, an unnamed id column shows that rows differ, or a view has no values or only
 /// constant columns; the message names the file.
-pub fn join(tables: Vec<Table>, strict: bool) -> Result<Joined, TableError> {
+pub fn join(mut tables: Vec<Table>, strict: bool) -> Result<Joined, TableError> {
     check_ids_overlap(&tables)?;
-    let mut tables = tables;
     let mut notes = Vec::new();
     for table in &mut tables {
         notes.extend(leave_out_empty_columns(table)?);

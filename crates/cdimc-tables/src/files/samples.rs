@@ -219,13 +219,10 @@ fn regex(pattern: &str) -> Result<Regex, String> {
 
 /// Returns a text with 0 in place of each number.
 fn without_numbers(text: &str) -> String {
-    let mut found = String::with_capacity(text.len());
-    for c in text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }) {
-        if c != '0' || !found.ends_with('0') {
-            found.push(c);
-        }
-    }
-    found
+    let zeros = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c });
+    let mut letters: Vec<char> = zeros.collect();
+    letters.dedup_by(|a, b| *a == '0' && *b == '0');
+    letters.into_iter().collect()
 }
 
 /// Returns the means of named groups of rows over measured cells.
