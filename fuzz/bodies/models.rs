@@ -8,7 +8,7 @@ use cdimc_core::{Clusterer, Silent, archive::with_new_checksum};
 use cdimc_data::{MultiView, Seed};
 use ndarray::Array2;
 
-/// Number of samples to predict; the last has only its first view.
+/// Number of samples to predict.
 const N_SAMPLES: usize = 4;
 /// Models with more columns are read but not used.
 const MAX_COLUMNS: usize = 4096;
@@ -22,7 +22,7 @@ pub(crate) fn model(bytes: &[u8]) -> bool {
     let widths = model.widths();
     assert_eq!(views.len(), widths.len());
     if widths.iter().sum::<usize>() <= MAX_COLUMNS {
-        let data = samples(&widths);
+        let data = samples(N_SAMPLES, &widths);
         if let Ok(found) = model.predict(&data) {
             assert_eq!(found.labels.len(), N_SAMPLES);
             assert!(found.labels.iter().all(|&label| label < model.n_clusters()));
@@ -67,15 +67,11 @@ pub(crate) fn small_training() -> Training {
 
 /// Returns the data of the checkpoints in the corpus.
 pub(crate) fn trained_on() -> MultiView {
-    samples_of(12, &[3, 2])
-}
-
-fn samples(widths: &[usize]) -> MultiView {
-    samples_of(N_SAMPLES, widths)
+    samples(12, &[3, 2])
 }
 
 /// Returns samples; the last has only its first view.
-fn samples_of(n_samples: usize, widths: &[usize]) -> MultiView {
+fn samples(n_samples: usize, widths: &[usize]) -> MultiView {
     let value = |v: usize, i: usize, j: usize| {
         let is_missing = v > 0 && i + 1 == n_samples;
         if is_missing { f64::NAN } else { ((i * (v + 2) + j * j) as f64).sin() }
