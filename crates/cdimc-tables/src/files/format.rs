@@ -2,7 +2,7 @@
 
 use crate::error::{Problem, ensure};
 use crate::files::{Budget, Decoded, READERS, ReadOptions, ViewSource, gzip};
-use std::io::{Cursor, Read};
+use std::io::{BufRead, Cursor, Read};
 use std::path::{Path, PathBuf};
 
 /// Bytes at the beginning of a file that identify its format.
@@ -25,8 +25,8 @@ pub(crate) struct Reader {
 }
 
 pub(crate) enum Decode {
-    /// Reads a stream; the file may exceed memory.
-    Stream(fn(Opened, &ViewSource, &ReadOptions) -> Result<Decoded, Problem>),
+    /// Reads an unpacked text; the file may exceed memory.
+    Stream(fn(Box<dyn BufRead>, Request<'_>) -> Result<Decoded, Problem>),
     /// Reads the bytes of the whole file.
     Bytes(fn(Vec<u8>, Request<'_>) -> Result<Decoded, Problem>),
     /// The same with a third-party crate, which may crash on a damaged file.

@@ -2,9 +2,8 @@
 
 use crate::Table;
 use crate::error::{Problem, ensure};
-use crate::files::format::{Decode, Opened, Reader};
-use crate::files::text::unpacked;
-use crate::files::{Budget, Decoded, ReadOptions, ViewSource, sparse, tenx};
+use crate::files::format::{Decode, Reader, Request};
+use crate::files::{Budget, Decoded, sparse, tenx};
 use cdimc_data::Sparse;
 use std::io::BufRead;
 
@@ -25,20 +24,20 @@ pub(crate) const MTX: Reader = Reader {
 };
 
 /// Reads a matrix whose rows are samples. If files with names of 10x Genomics are beside it, its columns are samples.
-fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Decoded, Problem> {
-    let (text, budget) = unpacked(opened, options.max_bytes)?;
+fn read(text: Box<dyn BufRead>, request: Request<'_>) -> Result<Decoded, Problem> {
+    let Request { source, options, budget } = request;
     let Some(names) = tenx::names_beside(&source.path, options.max_bytes)? else {
         if let Some(name) = &source.member {
             return Err(Problem::OneTable { name: name.clone() });
         }
-        let values = matrix(text, false, &budget)?;
+        let values = matrix(text, false, budget)?;
         let table = Table::new(&source.stem(), values);
         let warning = "its rows are used as samples: no file with names of cells is beside it, such as NAME.barcodes.txt and \
                        NAME.genes.txt or the files of 10x Genomics";
         return Ok(Decoded { tables: vec![table], warnings: vec![warning.to_owned()] });
     };
     let transposed = !names.by_row;
-    names.tables(matrix(text, transposed, &budget)?, source).map(Decoded::from)
+    names.tables(matrix(text, transposed, budget)?, source).map(Decoded::from)
 }
 
 fn flaw(reason: impl std::fmt::Display) -> Problem {

@@ -141,7 +141,10 @@ pub(crate) fn decoded(
         return Err(Problem::OneTable { name: name.clone() });
     }
     let decode = match (&reader.decode, &options.decoder) {
-        (Decode::Stream(read), _) => return read(opened, source, options),
+        (Decode::Stream(read), _) => {
+            let (text, budget) = text::unpacked(opened, options.max_bytes)?;
+            return read(text, Request { source, options, budget: &budget });
+        }
         (Decode::Foreign(_), Some(program)) => {
             return isolated::read(program, opened.bytes(options.max_bytes)?, source, options);
         }

@@ -12,7 +12,7 @@ use crate::Table;
 use crate::error::{Problem, ensure};
 use crate::files::format::{Decode, Opened, Reader, Request};
 use crate::files::options::Role;
-use crate::files::{Budget, Decoded, ReadOptions, ViewSource, is_missing, is_unnamed};
+use crate::files::{Budget, Decoded, ReadOptions, is_missing, is_unnamed};
 use crate::spelling::counts_up;
 use beginning::{Beginning, Text};
 use ndarray::Array2;
@@ -26,16 +26,11 @@ pub(crate) const TEXT: Reader = Reader {
     // Text is the default.
     sniff: |_| false,
     holds_one_table: true,
-    decode: Decode::Stream(read),
+    decode: Decode::Stream(|text, request| read_table(text, request, true)),
 };
 
-/// Reads a table separated by commas, semicolons, tabs or single spaces.
-fn read(opened: Opened, source: &ViewSource, options: &ReadOptions) -> Result<Decoded, Problem> {
-    let (text, budget) = unpacked(opened, options.max_bytes)?;
-    read_table(text, Request { source, options, budget: &budget }, true)
-}
-
-/// Reads the table of a text; `typed` means that the numbers may be formatted for people.
+/// Reads a table separated by commas, semicolons, tabs or single spaces; `typed` means that the numbers may be formatted
+/// for people.
 pub(crate) fn read_table(
     text: impl BufRead,
     request: Request<'_>,
