@@ -27,15 +27,6 @@ impl<'a> Side<'a> {
     }
 }
 
-/// Names that two sides share if their ids are cut.
-struct Cut<'a> {
-    n_shared: usize,
-    /// Number of names of the own ids.
-    n: usize,
-    /// The first two ids of one table that get the same name.
-    repeated: Option<[&'a str; 2]>,
-}
-
 impl<'a> IdOverlap<'a> {
     /// Returns the pattern that makes most ids agree with other tables, and the number of ids that agree. Of equally
     /// good patterns it prefers the part before the first separator, then the shortest prefix.
@@ -49,8 +40,12 @@ impl<'a> IdOverlap<'a> {
         all.reduce(|best, next| if next.0 > best.0 { next } else { best })
     }
 
-    /// Counts the names that the own ids share with others if each id is cut; returns `None` if fewer than half are shared.
-    fn if_cut(&self, cut: impl Fn(&'a str) -> &'a str) -> Option<Cut<'a>> {
+    /// Returns the number of names that the own ids share with others if each id is cut, the number of all own names, and
+    /// the first two ids of one table that get the same name; returns `None` if fewer than half are shared.
+    fn if_cut(
+        &self,
+        cut: impl Fn(&'a str) -> &'a str,
+    ) -> Option<(usize, usize, Option<[&'a str; 2]>)> {
         let mut repeated = None;
         let mut names = |side: &Side<'a>| -> HashMap<&str, &str> {
             let mut first_of = HashMap::with_capacity(side.ids.len());
@@ -70,7 +65,7 @@ impl<'a> IdOverlap<'a> {
             others.iter().any(|other| other.contains_key(name)) && (repeated.is_none() || is_id())
         };
         let (n_shared, n) = (own.keys().filter(|name| is_shared(name)).count(), own.len());
-        (2 * n_shared >= n).then_some(Cut { n_shared, n, repeated })
+        (2 * n_shared >= n).then_some((n_shared, n, repeated))
     }
 
     /// Returns the pattern of the first `n` parts between separators.
@@ -79,7 +74,7 @@ impl<'a> IdOverlap<'a> {
             let (at, _) = id.match_indices(separator).nth(n - 1)?;
             Some(&id[..at]).filter(|begin| begin.split(separator).all(|part| !part.is_empty()))
         };
-        let Cut { n_shared, n: of, repeated } = self.if_cut(|id| begin(id).unwrap_or(id))?;
+        let (n_shared, of, repeated) = self.if_cut(|id| begin(id).unwrap_or(id))?;
         let repeats = match repeated {
             None => String::new(),
             Some(_) if n > 1 || !self.shares_few() => return None,
@@ -111,7 +106,7 @@ impl<'a> IdOverlap<'a> {
         let is_clean = ends.iter().all(is_end)
             && ends.iter().map(|[_, next]| next).collect::<HashSet<_>>().len() < 2;
         let cut = |id: &'a str| id.char_indices().nth(length).map_or(id, |(at, _)| &id[..at]);
-        let Cut { n_shared, n: of, repeated } = self.if_cut(cut)?;
+        let (n_shared, of, repeated) = self.if_cut(cut)?;
         (is_clean && repeated.is_none()).then(|| {
             let shared = format!("the first {length} characters are shared by {n_shared} of {of}");
             (n_shared, format!("{shared}: --id-pattern '^(.{{{length}}})'"))
@@ -139,7 +134,7 @@ impl<'a> IdOverlap<'a> {
             let id = prefixes.iter().find_map(|prefix| id.strip_prefix(prefix)).unwrap_or(id);
             suffixes.iter().find_map(|suffix| id.strip_suffix(suffix)).unwrap_or(id)
         };
-        let Cut { n_shared, n: of, repeated } = self.if_cut(cut)?;
+        let (n_shared, of, repeated) = self.if_cut(cut)?;
         let any_of = |affixes: &[&str]| {
             let any: Vec<String> = affixes.iter().map(|affix| escaped(affix)).collect();
             if any.is_empty() { String::new() } else { format!("(?:{})?", any.join("|")) }
