@@ -50,8 +50,6 @@ pub(crate) enum Problem {
     Message(String),
     #[error("the file is empty")]
     EmptyFile,
-    #[error("not a {0}: the file does not begin as one")]
-    NotA(&'static str),
     #[error("gives more than {limit} bytes and is not a regular file: allow more with --max-bytes")]
     Endless { limit: u64 },
     #[error("unreadable {format}: {reason}")]
@@ -73,8 +71,6 @@ pub(crate) enum Problem {
     NoColumn { name: String, there: String },
     #[error("two columns are named `{name}`")]
     DuplicateColumn { name: String },
-    #[error("no member `{name}`; there are: {there}")]
-    NoMember { name: String, there: String },
     #[error("no member `{name}`: a file of this format holds one table")]
     OneTable { name: String },
     #[error("holds no matrix of numbers; there are: {there}")]
@@ -121,7 +117,7 @@ impl Problem {
     }
 
     pub(crate) fn no_member(name: &str, there: &[impl AsRef<str>]) -> Self {
-        Self::NoMember { name: name.to_owned(), there: listed(there) }
+        Self::Message(format!("no member `{name}`; there are: {}", listed(there)))
     }
 }
 

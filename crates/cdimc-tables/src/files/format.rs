@@ -223,10 +223,11 @@ fn reader_of(head: &[u8], ending: Option<&str>) -> Result<&'static Reader, Probl
     }
     // A damaged file of a binary format would otherwise be reported as odd text.
     let text = READERS[READERS.len() - 1];
+    let not_a = |what: &str| Err(format!("not a {what}: the file does not begin as one").into());
     match READERS.iter().find(|reader| head.ends(reader.endings)) {
-        Some(reader) if reader.name != text.name => Err(Problem::NotA(reader.name)),
+        Some(reader) if reader.name != text.name => not_a(reader.name),
         _ if !head.begins(&[&[0x1f, 0x8b]]) && head.has(&[0]) => {
-            Err(Problem::NotA("file of a format that is read"))
+            not_a("file of a format that is read")
         }
         _ => Ok(text),
     }
