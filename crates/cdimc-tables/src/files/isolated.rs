@@ -4,7 +4,7 @@
 //! Whatever happens in the child, a damaged file gives an error of one line.
 
 use crate::Table;
-use crate::error::Problem;
+use crate::error::{Flaw, Problem};
 use crate::files::format::Opened;
 use crate::files::{Budget, Decoded, ReadOptions, ViewSource, decoded};
 use cdimc_data::{Matrix, Sparse};
@@ -108,7 +108,7 @@ fn read_answer(
     limit: u64,
     source: &ViewSource,
     options: &ReadOptions,
-) -> std::io::Result<Result<Decoded, String>> {
+) -> Result<Result<Decoded, String>, Flaw> {
     let answer = read_framed(&mut stdout, limit.saturating_mul(4))?;
     let (headers, warnings, occurred) = match serde_json::from_slice::<Answer>(&answer)? {
         Ok(found) => found,
@@ -120,18 +120,17 @@ fn read_answer(
     for TableHeader { name, ids, labels, features, left_out, shape, n_entries } in headers {
         let values = match n_entries {
             None => {
-                budget.values(&[shape.0, shape.1]).map_err(std::io::Error::other)?;
+                budget.values(&[shape.0, shape.1])?;
                 let values = numbers(&mut stdout, shape.0 * shape.1, f64::from_le_bytes)?;
-                Array2::from_shape_vec(shape, values).map_err(std::io::Error::other)?.into()
+                Array2::from_shape_vec(shape, values)?.into()
             }
             Some(n_entries) => {
-                budget.values(&[shape.0.saturating_add(1)]).map_err(std::io::Error::other)?;
-                budget.values(&[2, n_entries]).map_err(std::io::Error::other)?;
+                budget.values(&[shape.0.saturating_add(1)])?;
+                budget.values(&[2, n_entries])?;
                 let starts = numbers(&mut stdout, shape.0 + 1, |x| u64::from_le_bytes(x) as usize)?;
                 let columns = numbers(&mut stdout, n_entries, u32::from_le_bytes)?;
                 let values = numbers(&mut stdout, n_entries, f64::from_le_bytes)?;
-                let matrix = Sparse::from_rows(shape.1, starts, columns, values);
-                matrix.map_err(std::io::Error::other)?.into()
+                Sparse::from_rows(shape.1, starts, columns, values)?.into()
             }
         };
         let path = source.path.clone();

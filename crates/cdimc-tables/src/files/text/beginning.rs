@@ -34,12 +34,11 @@ impl Beginning {
         mut text: R,
         n_skipped: usize,
     ) -> Result<(Self, Text<R>), Problem> {
-        let mut lines_above = 0;
-        for _ in 0..n_skipped {
+        for n in 0..n_skipped {
             let is_there = !next_line(&mut text)?.is_empty();
-            ensure!(is_there, "--skip-lines {n_skipped}: it has {lines_above} lines");
-            lines_above += 1;
+            ensure!(is_there, "--skip-lines {n_skipped}: it has {n} lines");
         }
+        let lines_above = n_skipped as u64;
         let mut separator = None;
         let mut comments: Vec<Vec<u8>> = Vec::new();
         let (mut n_left_out, mut is_gct) = (0, false);
