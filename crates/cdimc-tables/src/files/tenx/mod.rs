@@ -11,6 +11,7 @@ use crate::error::{Problem, ensure};
 use crate::files::ViewSource;
 use crate::files::format::Opened;
 use crate::files::text::unpacked;
+use crate::table::places_by_name;
 use cdimc_data::Sparse;
 use std::collections::HashMap;
 use std::io::Read;
@@ -158,14 +159,10 @@ impl Names {
             let reason = || format!("{n_names} {what} for {n} {lines} of the matrix: {rule}");
             ensure!(n_names == n, else flaw(reason()));
         }
-        let mut types: Vec<&str> = Vec::new();
-        for kind in &self.types {
-            if !types.contains(&kind.as_str()) {
-                types.push(kind);
-            }
-            let reason = || format!("more than {MAX_TYPES} types of features: each is a view");
-            ensure!(types.len() <= MAX_TYPES, else flaw(reason()));
-        }
+        let by_type = places_by_name(&self.types);
+        let types: Vec<&str> = by_type.iter().map(|(kind, _)| *kind).collect();
+        let reason = || format!("more than {MAX_TYPES} types of features: each is a view");
+        ensure!(types.len() <= MAX_TYPES, else flaw(reason()));
         if let (Some(member), true) = (&source.member, types.is_empty()) {
             return Err(Problem::OneTable { name: member.clone() });
         }
@@ -180,12 +177,11 @@ impl Names {
             let all: Vec<usize> = (0..n_features).collect();
             return Ok(vec![table(&name, &all, counts)]);
         }
-        types.retain(|kind| source.selects(kind));
-        let of_type = |kind: &str| {
-            let columns: Vec<usize> = (0..n_features).filter(|&j| self.types[j] == kind).collect();
-            table(kind, &columns, counts.with_columns(&columns))
+        let selected = by_type.iter().filter(|(kind, _)| source.selects(kind));
+        let of_type = |(kind, columns): &(&str, Vec<usize>)| {
+            table(kind, columns, counts.with_columns(columns))
         };
-        Ok(types.into_iter().map(of_type).collect())
+        Ok(selected.map(of_type).collect())
     }
 
     /// Returns the names of these features, or ids where names repeat.
