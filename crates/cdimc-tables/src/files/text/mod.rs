@@ -95,8 +95,8 @@ fn table<R: BufRead>(
     let values = Array2::from_shape_vec((rows.count, features.len()), rows.values)
         .map_err(|_| Problem::NoFeatures)?;
     let table = Table {
-        ids: columns.has(Role::Id).then_some(rows.ids),
-        labels: columns.has(Role::Label).then_some(rows.labels),
+        ids: columns.roles.contains(&Role::Id).then_some(rows.ids),
+        labels: columns.roles.contains(&Role::Label).then_some(rows.labels),
         left_out: options.dropped(&columns.names),
         features,
         ..Table::new(&source.stem(), values)
@@ -200,10 +200,6 @@ impl Columns {
             "no header: the first row holds numbers only; the first row must name the columns"
         );
         Ok(columns)
-    }
-
-    fn has(&self, role: Role) -> bool {
-        self.roles.contains(&role)
     }
 
     fn features(&self) -> Vec<String> {
