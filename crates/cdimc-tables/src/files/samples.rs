@@ -1,6 +1,6 @@
 //! Maps ids to samples where an id is more than a sample's name: barcodes of aliquots, maps of assays, replicates.
 
-use crate::error::{Problem, ensure};
+use crate::error::{Problem, ensure, listed};
 use crate::files::{ReadOptions, Replicates, is_missing, read_words};
 use crate::overlap::advice_on_repeats;
 use crate::table::places_by_name;
@@ -8,7 +8,7 @@ use crate::{Table, TableError};
 use cdimc_data::Matrix;
 use ndarray::Array2;
 use regex::Regex;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 /// Rule that turns ids into sample names.
@@ -34,7 +34,7 @@ enum Source {
     Map {
         path: PathBuf,
         /// Sample of each id, by assay.
-        assays: HashMap<String, HashMap<String, String>>,
+        assays: BTreeMap<String, HashMap<String, String>>,
     },
 }
 
@@ -74,7 +74,7 @@ impl SampleNames {
         let words = read_words(path, 0, None)?;
         let column = |name: &str| words.place(name, path).map(|place| &words.columns[place]);
         let (assay, primary, colname) = (column("assay")?, column("primary")?, column("colname")?);
-        let mut assays: HashMap<String, HashMap<String, String>> = HashMap::new();
+        let mut assays: BTreeMap<String, HashMap<String, String>> = BTreeMap::new();
         for ((assay, primary), colname) in assay.iter().zip(primary).zip(colname) {
             let of_assay = assays.entry(assay.clone()).or_default();
             let earlier = of_assay.insert(colname.clone(), primary.clone());
@@ -178,9 +178,7 @@ impl SampleNames {
         let Source::Map { path, assays } = &self.source else { return Ok(self.of(id).to_owned()) };
         let shown = path.display();
         let assay = assays.get(view).ok_or_else(|| {
-            let mut there: Vec<&str> = assays.keys().map(String::as_str).collect();
-            there.sort_unstable();
-            let there = crate::error::listed(there);
+            let there = listed(assays.keys());
             Problem::Message(format!(
                 "no assay `{view}` in {shown}; there are: {there}: name the view after its assay, NAME=FILE"
             ))
