@@ -11,7 +11,7 @@ use cdimc_data::{Matrix, Sparse};
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, Stdio};
 
 /// Memory of the process beside the file and its content.
@@ -20,7 +20,7 @@ const OVERHEAD_BYTES: u64 = 80 << 20;
 const MIN_SECONDS: u64 = 20;
 const BYTES_PER_SECOND: u64 = 1 << 20;
 
-/// Message to the child; the bytes of the file follow.
+/// Message to the child, a line of JSON; the bytes of the file follow.
 #[derive(Serialize, Deserialize)]
 struct Task {
     source: ViewSource,
@@ -32,8 +32,8 @@ struct Task {
     seconds: u64,
 }
 
-/// Answer of the child: headers of the tables, warnings, and the `missing_values` that occur in the file; or the problem.
-/// The values of the tables follow.
+/// Answer of the child, a line of JSON: headers of the tables, warnings, and the `missing_values` that occur in the file;
+/// or the problem. The values of the tables follow.
 type Answer = Result<(Vec<TableHeader>, Vec<String>, Vec<String>), String>;
 
 #[derive(Serialize, Deserialize)]
@@ -76,13 +76,14 @@ pub(crate) fn read(
         .stderr(Stdio::null())
         .spawn()?;
     let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
-    let header = serde_json::to_vec(&task).map_err(std::io::Error::from)?;
+    let mut header = serde_json::to_vec(&task).map_err(std::io::Error::from)?;
+    header.push(b'\n');
     let writer = std::thread::spawn(move || {
         let Some(mut stdin) = stdin else { return };
         // A child that ends early sends its reason as its answer.
-        let _ = write_framed(&mut stdin, &header).and_then(|()| stdin.write_all(&bytes));
+        let _ = stdin.write_all(&header).and_then(|()| stdin.write_all(&bytes));
     });
-    let found = stdout.map(|stdout| read_answer(stdout, limit, source, options));
+    let found = stdout.map(|out| read_answer(BufReader::new(out), limit, source, options));
     let status = child.wait()?;
     let _ = writer.join();
     match found {
@@ -104,12 +105,12 @@ fn memory_limit(limit: u64, n_bytes: u64) -> u64 {
 
 /// Reads the child's answer: the tables, or its error.
 fn read_answer(
-    mut stdout: impl Read,
+    mut stdout: impl BufRead,
     limit: u64,
     source: &ViewSource,
     options: &ReadOptions,
 ) -> Result<Result<Decoded, String>, Flaw> {
-    let answer = read_framed(&mut stdout, limit.saturating_mul(4))?;
+    let answer = read_line(&mut stdout, limit.saturating_mul(4))?;
     let (headers, warnings, occurred) = match serde_json::from_slice::<Answer>(&answer)? {
         Ok(found) => found,
         Err(problem) => return Ok(Err(problem)),
@@ -146,7 +147,7 @@ fn read_answer(
 /// If the request is invalid or the parent closes the pipe.
 pub fn serve() -> std::io::Result<()> {
     let (mut stdin, stdout) = (std::io::stdin().lock(), std::io::stdout().lock());
-    let task = read_framed(&mut stdin, 1 << 24)?;
+    let task = read_line(&mut stdin, 1 << 24)?;
     let Task { source, options, n_bytes, memory_limit, seconds } = serde_json::from_slice(&task)?;
     set_limits(memory_limit, seconds)?;
     // The parent reports a panic in one line.
@@ -174,7 +175,8 @@ fn write_answer(
             Ok((headers, warnings, occurred))
         }
     };
-    write_framed(&mut to, &serde_json::to_vec(&answer)?)?;
+    serde_json::to_writer(&mut to, &answer)?;
+    to.write_all(b"\n")?;
     for matrix in values {
         match matrix.sparse() {
             None => matrix.dense().iter().try_for_each(|x| to.write_all(&x.to_le_bytes()))?,
@@ -232,20 +234,10 @@ fn set_limits(_memory: u64, _seconds: u64) -> std::io::Result<()> {
     Ok(())
 }
 
-fn write_framed(to: &mut impl Write, bytes: &[u8]) -> std::io::Result<()> {
-    to.write_all(&(bytes.len() as u64).to_le_bytes())?;
-    to.write_all(bytes)
-}
-
-fn read_framed(from: &mut impl Read, limit: u64) -> std::io::Result<Vec<u8>> {
-    let mut length = [0; 8];
-    from.read_exact(&mut length)?;
-    let length = u64::from_le_bytes(length);
-    let mut bytes = Vec::new();
-    if length > limit || from.take(length).read_to_end(&mut bytes)? as u64 != length {
-        return Err(std::io::ErrorKind::UnexpectedEof.into());
-    }
-    Ok(bytes)
+fn read_line(from: &mut impl BufRead, limit: u64) -> std::io::Result<Vec<u8>> {
+    let mut line = Vec::new();
+    from.take(limit).read_until(b'\n', &mut line)?;
+    Ok(line)
 }
 
 #[cfg(test)]
