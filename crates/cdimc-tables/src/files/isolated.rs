@@ -20,17 +20,8 @@ const OVERHEAD_BYTES: u64 = 80 << 20;
 const MIN_SECONDS: u64 = 20;
 const BYTES_PER_SECOND: u64 = 1 << 20;
 
-/// Message to the child, a line of JSON; the bytes of the file follow.
-#[derive(Serialize, Deserialize)]
-struct Task {
-    source: ViewSource,
-    options: ReadOptions,
-    n_bytes: u64,
-    /// Memory limit of the process in bytes.
-    memory_limit: u64,
-    /// Limit of computing time in seconds.
-    seconds: u64,
-}
+/// Message to the child, a line of JSON: source, options, and the number of bytes of the file, which follow.
+type Task = (ViewSource, ReadOptions, usize);
 
 /// Answer of the child, a line of JSON: headers of the tables, warnings, and the `missing_values` that occur in the file;
 /// or the problem. The values of the tables follow.
@@ -55,17 +46,14 @@ pub(crate) fn read(
     source: &ViewSource,
     options: &ReadOptions,
 ) -> Result<Decoded, Problem> {
-    let n_bytes = bytes.len() as u64;
     let limit = Budget::of_file(bytes.len(), options.max_bytes).limit;
     // JSON holds no other paths than text.
     let path = source.path.to_string_lossy().into_owned().into();
-    let task = Task {
-        source: ViewSource { path, ..source.clone() },
-        options: ReadOptions { decoder: None, ..options.clone() },
-        n_bytes,
-        memory_limit: memory_limit(limit, n_bytes),
-        seconds: MIN_SECONDS + limit.max(n_bytes) / BYTES_PER_SECOND / 8,
-    };
+    let task: Task = (
+        ViewSource { path, ..source.clone() },
+        ReadOptions { decoder: None, ..options.clone() },
+        bytes.len(),
+    );
     let (program, arguments) =
         program.split_first().ok_or_else(|| Problem::Message("no program to decode it".into()))?;
     let mut child = Command::new(program)
@@ -148,11 +136,13 @@ fn read_answer(
 pub fn serve() -> std::io::Result<()> {
     let (mut stdin, stdout) = (std::io::stdin().lock(), std::io::stdout().lock());
     let task = read_line(&mut stdin, 1 << 24)?;
-    let Task { source, options, n_bytes, memory_limit, seconds } = serde_json::from_slice(&task)?;
-    set_limits(memory_limit, seconds)?;
+    let (source, options, length): Task = serde_json::from_slice(&task)?;
+    let (n_bytes, limit) = (length as u64, Budget::of_file(length, options.max_bytes).limit);
+    let seconds = MIN_SECONDS + limit.max(n_bytes) / BYTES_PER_SECOND / 8;
+    set_limits(memory_limit(limit, n_bytes), seconds)?;
     // The parent reports a panic in one line.
     std::panic::set_hook(Box::new(|_| {}));
-    let mut bytes = Vec::with_capacity(usize::try_from(n_bytes).unwrap_or(0));
+    let mut bytes = Vec::with_capacity(length);
     stdin.read_to_end(&mut bytes)?;
     let opened = Opened::of_bytes(bytes, &source.path);
     let found = opened.and_then(|opened| decoded(opened, &source, &options));
