@@ -229,19 +229,16 @@ fn merged(values: &Matrix, groups: &[(&str, Vec<usize>)]) -> Matrix {
         return values.select_rows(&groups.iter().map(|(_, rows)| rows[0]).collect::<Vec<_>>());
     }
     let values = values.dense();
-    let mut means = Array2::from_elem((groups.len(), values.ncols()), f64::NAN);
-    for (mut to, (_, rows)) in means.outer_iter_mut().zip(groups) {
-        for (j, cell) in to.iter_mut().enumerate() {
-            let there = rows.iter().map(|&row| values[[row, j]]);
-            let there: Vec<f64> = there.filter(|x| !x.is_nan()).collect();
-            if let [only] = there[..] {
-                *cell = only;
-            } else if !there.is_empty() {
-                *cell = there.iter().map(|x| x / there.len() as f64).sum();
-            }
+    let mean = |(group, j): (usize, usize)| {
+        let there = groups[group].1.iter().map(|&row| values[[row, j]]);
+        let there: Vec<f64> = there.filter(|x| !x.is_nan()).collect();
+        match there[..] {
+            [] => f64::NAN,
+            [only] => only,
+            _ => there.iter().map(|x| x / there.len() as f64).sum(),
         }
-    }
-    means.into()
+    };
+    Array2::from_shape_fn((groups.len(), values.ncols()), mean).into()
 }
 
 #[cfg(test)]
