@@ -82,18 +82,16 @@ impl ViewSource {
         for entry in std::fs::read_dir(folder.unwrap_or(Path::new(".")))? {
             let file = entry?.file_name();
             let shown = file.to_string_lossy();
-            let rest = shown.strip_prefix(begin);
+            let part = shown.strip_prefix(begin).and_then(|rest| rest.strip_suffix(end));
             let is_hidden = begin.is_empty() && shown.starts_with('.');
-            if let Some(part) = rest.and_then(|rest| rest.strip_suffix(end)).filter(|_| !is_hidden)
-            {
-                // Skipping it would lose its samples.
-                if file.to_str().is_none() {
-                    let reason = format!("the name of `{shown}` is not UTF-8: rename the file");
-                    return Err(io::Error::other(reason));
-                }
-                let path = self.path.with_file_name(&file);
-                parts.push((PartName(part.to_owned()), Self { path, ..self.clone() }));
+            let Some(part) = part.filter(|_| !is_hidden) else { continue };
+            // Skipping it would lose its samples.
+            if file.to_str().is_none() {
+                let reason = format!("the name of `{shown}` is not UTF-8: rename the file");
+                return Err(io::Error::other(reason));
             }
+            let path = self.path.with_file_name(&file);
+            parts.push((PartName(part.to_owned()), Self { path, ..self.clone() }));
         }
         parts.sort_by(|a, b| a.0.cmp(&b.0));
         Ok(Some(parts))
