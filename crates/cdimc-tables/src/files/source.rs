@@ -72,11 +72,8 @@ impl ViewSource {
         }
         let name = self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let parts = name.split_once('*').filter(|_| shown.matches('*').count() == 1);
-        let (begin, end) = parts.ok_or_else(|| {
-            io::Error::other(
-                "only one `*` is allowed, in the name of the file; it stands for the part",
-            )
-        })?;
+        let rule = "only one `*` is allowed, in the name of the file; it stands for the part";
+        let (begin, end) = parts.ok_or_else(|| io::Error::other(rule))?;
         let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let mut parts = Vec::new();
         for entry in std::fs::read_dir(folder.unwrap_or(Path::new(".")))? {

@@ -66,10 +66,8 @@ fn table<R: BufRead>(
     let is_placed =
         |j: usize, name: &str| (j == 0 && name.is_empty()) || options.id.as_deref() == Some(name);
     let mut record = csv::StringRecord::new();
-    let header = Header::read(records, &mut record, is_placed)?;
-    let Some(Header { names, has_row: mut is_row, .. }) = header else {
-        return Err(Problem::EmptyFile);
-    };
+    let header = Header::read(records, &mut record, is_placed)?.ok_or(Problem::EmptyFile)?;
+    let Header { names, has_row: mut is_row, .. } = header;
     let line = records.line(&record);
     if let Some(id) = options.id.as_ref().filter(|id| is_row && !names.contains(id)) {
         ensure!(

@@ -73,10 +73,8 @@ fn read(path: &Path, skip_lines: usize, max_bytes: Option<u64>) -> Result<Words,
 fn table<R: BufRead>(mut records: Records<R>, budget: &Budget) -> Result<Words, Problem> {
     let mut record = csv::StringRecord::new();
     let is_id = |_, name: &str| name.eq_ignore_ascii_case("id");
-    let header = Header::read(&mut records, &mut record, is_id)?;
-    let Some(Header { names, is_one_name_short, has_row: mut is_row }) = header else {
-        return Err(Problem::NoRows);
-    };
+    let header = Header::read(&mut records, &mut record, is_id)?.ok_or(Problem::NoRows)?;
+    let Header { names, is_one_name_short, has_row: mut is_row } = header;
     let (mut columns, mut row) = (vec![Vec::new(); names.len()], 0);
     while is_row {
         row += 1;
