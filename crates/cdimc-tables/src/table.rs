@@ -202,11 +202,8 @@ pub(crate) fn check_features_once(table: &Table, lines: &'static str) -> Result<
         return Ok(());
     }
     let is_date = |(name, _): &(&str, Vec<usize>)| is_made_date(&name.to_lowercase());
-    let dates = if repeated.iter().any(is_date) {
-        "; spreadsheets make such dates of MARCH1 and MARC1"
-    } else {
-        ""
-    };
+    let has_dates = repeated.iter().any(is_date);
+    let dates = if has_dates { "; spreadsheets make such dates of MARCH1 and MARC1" } else { "" };
     let shown = |(name, places): &(&str, Vec<usize>)| {
         let places: Vec<String> = places.iter().map(|place| (place + 1).to_string()).collect();
         format!("`{name}` names {lines} {}", places.join(", "))

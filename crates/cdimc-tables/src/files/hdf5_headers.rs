@@ -96,16 +96,11 @@ impl<'a> Bytes<'a> {
 
     /// Returns the links of the object at this place.
     fn object(self, at: usize) -> Result<Vec<Link>, String> {
-        let messages = if self.part(at, 4)? == b"OHDR" {
-            self.second_version(at)?
-        } else {
-            self.first_version(at)?
-        };
+        let is_second = self.part(at, 4)? == b"OHDR";
+        let messages = if is_second { self.second_version(at)? } else { self.first_version(at)? };
         let has = |kinds: &[u16]| messages.iter().any(|(kind, _)| kinds.contains(kind));
-        ensure!(
-            has(&GROUP_MESSAGES) || has(&[LAYOUT, DATATYPE]),
-            "damaged: an object is neither a dataset nor a group"
-        );
+        let is_known = has(&GROUP_MESSAGES) || has(&[LAYOUT, DATATYPE]);
+        ensure!(is_known, "damaged: an object is neither a dataset nor a group");
         let body = |kind| messages.iter().find(|&&(of, _)| of == kind).map(|&(_, body)| body);
         if let (Some(space), Some(of), Some(layout)) =
             (body(DATASPACE), body(DATATYPE), body(LAYOUT))
@@ -330,10 +325,8 @@ fn check_message(kind: u16, body: &[u8]) -> Result<(), String> {
         });
         let fits = fits && offset_and_precision()? == (0, bits);
         let exponent = number(body, 13, 1)?;
-        ensure!(
-            fits && number(body, 16, 4)? + 1 == 1 << (exponent - 1),
-            "damaged: a floating-point number that is not IEEE 754"
-        );
+        let fits = fits && number(body, 16, 4)? + 1 == 1 << (exponent - 1);
+        ensure!(fits, "damaged: a floating-point number that is not IEEE 754");
     }
     Ok(())
 }

@@ -43,11 +43,8 @@ fn read(bytes: Vec<u8>, request: Request<'_>) -> Result<Decoded, Problem> {
         let Some(csv) = sheet(&mut book, name, budget)? else { continue };
         let request = Request { options: &request.options.of_member(name), ..request };
         let of_sheet = text::read_table(&csv[..], request, false).map_err(|problem| {
-            let others = if source.member.is_none() && names.len() > 1 {
-                "; FILE.xlsx#SHEET reads one sheet"
-            } else {
-                ""
-            };
+            let has_others = source.member.is_none() && names.len() > 1;
+            let others = if has_others { "; FILE.xlsx#SHEET reads one sheet" } else { "" };
             Problem::Message(format!("sheet `{name}`: {problem}{others}"))
         })?;
         found

@@ -109,11 +109,9 @@ impl<'a> Cursor<'a> {
         let mut content = Vec::new();
         decoder.by_ref().take(8).read_to_end(&mut content).map_err(flaw)?;
         let (_, promised) = self.inside(&content).tag()?;
-        ensure!(
-            promised <= compressed.len().saturating_mul(MAX_EXPANSION),
-            "{} compressed bytes cannot hold the {promised} bytes promised",
-            compressed.len()
-        );
+        let n = compressed.len();
+        let fits = promised <= n.saturating_mul(MAX_EXPANSION);
+        ensure!(fits, "{n} compressed bytes cannot hold the {promised} bytes promised");
         self.budget.bytes(promised as u64)?;
         // Up to 7 bytes of padding may follow. If more follow, the length is wrong and the decoder would not reach its
         // checksum.
@@ -212,10 +210,8 @@ impl<'a> Cursor<'a> {
         let n_cells = n_entries(shape)?;
         // A cell has at least a tag of 8 bytes.
         let left = self.bytes.len();
-        ensure!(
-            n_cells <= left / 8,
-            "cut off or damaged: {n_cells} cells promised, {left} bytes left"
-        );
+        let fits = n_cells <= left / 8;
+        ensure!(fits, "cut off or damaged: {n_cells} cells promised, {left} bytes left");
         let mut cells = Vec::new();
         for _ in 0..n_cells {
             match self.element()? {
@@ -241,10 +237,8 @@ impl<'a> Cursor<'a> {
             _ => return Err(format!("damaged: numbers of type {kind}")),
         };
         let n_bytes = payload.len();
-        ensure!(
-            n_values.checked_mul(size) == Some(n_bytes),
-            "damaged: an array of {n_values} values of {size} bytes has {n_bytes} bytes"
-        );
+        let fits = n_values.checked_mul(size) == Some(n_bytes);
+        ensure!(fits, "damaged: an array of {n_values} values of {size} bytes has {n_bytes} bytes");
         self.budget.values(&shape)?;
         let values = self.numbers(kind, payload)?;
         let beyond = values.iter().any(|x| x.abs() >= FIRST_INEXACT);
