@@ -446,20 +446,14 @@ mod tests {
         let plain = |name: &str, values| table(name, None, values);
         let c = || plain("c", array![[1.0], [2.0]]);
         let apart = table("b", Some(&["z", "w"]), array![[1.0], [2.0]]);
+        let empty = plain("e", array![[f64::NAN], [f64::NAN]]);
+        let turned = "if those are the samples, add --transposed FILE";
         for (tables, begin, end) in [
             (vec![a(), apart], "no id is shared by any two files (a.csv, b.csv)", ""),
             (vec![a(), a()], "two views are named `a`", ""),
             (vec![a(), c()], "a.csv has ids, c.csv has none", ""),
-            (
-                vec![c(), plain("d", array![[1.0]])],
-                "c.csv has 2 rows, d.csv has 1",
-                "if those are the samples, add --transposed FILE",
-            ),
-            (
-                vec![c(), plain("e", array![[f64::NAN], [f64::NAN]])],
-                "e.csv: all values are missing",
-                "missing",
-            ),
+            (vec![c(), plain("d", array![[1.0]])], "c.csv has 2 rows, d.csv has 1", turned),
+            (vec![c(), empty], "e.csv: all values are missing", "missing"),
             (vec![c(), plain("g", array![[1.0], [1.0]])], "g.csv: every column is constant", ""),
         ] {
             let message = join(tables, false).unwrap_err().to_string();

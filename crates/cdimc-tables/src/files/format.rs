@@ -260,6 +260,7 @@ mod tests {
     #[test]
     fn files_of_other_formats_are_named_with_advice() {
         let packed = crate::testing::gzip(b"X\n\0\0\0\x02\0\x02\x03\0");
+        let zip = archive("rna.csv", "a,b");
         for (bytes, extension, expected) in [
             (&packed[..], Some("csv"), "is an R data file, which is not read: in R, write.csv"),
             (b"RDX3\nX\n", None, "is an R data file"),
@@ -269,11 +270,7 @@ mod tests {
             (b"\x80\x04\x95", None, "is a pickle of Python"),
             (b"<!DOCTYPE html>", Some("csv"), "was the download refused?"),
             (b"\xfd7zXZ\0", Some("csv"), "packed by other than gzip, which is not read: unpack it"),
-            (
-                &archive("rna.csv", "a,b"),
-                Some("zip"),
-                "is an archive, which is not read: unpack it",
-            ),
+            (&zip, Some("zip"), "is an archive, which is not read: unpack it"),
         ] {
             crate::testing::refused(named(bytes, extension), expected);
         }
