@@ -54,13 +54,9 @@ impl Catalog {
     pub fn new(folders: impl IntoIterator<Item = PathBuf>) -> Result<Self, TableError> {
         let folders: Vec<PathBuf> = folders.into_iter().collect();
         let mut manifests = BTreeMap::new();
-        let mut add = |path: &Path, text: &str| {
-            let manifest = Manifest::parse(path, text)?;
-            manifests.insert(manifest.name.clone(), manifest);
-            Ok::<_, TableError>(())
-        };
+        let mut add = |manifest: Manifest| manifests.insert(manifest.name.clone(), manifest);
         for (path, text) in MANIFESTS {
-            add(Path::new(path), text)?;
+            add(Manifest::parse(Path::new(path), text)?);
         }
         // Later insertions replace earlier ones, so the first folder comes last.
         for folder in folders.iter().rev() {
@@ -72,7 +68,7 @@ impl Catalog {
             for path in paths {
                 let text = std::fs::read_to_string(&path)
                     .map_err(|e| TableError::new(&path, e.to_string()))?;
-                add(&path, &text)?;
+                add(Manifest::parse(&path, &text)?);
             }
         }
         Ok(Self { folders, manifests })

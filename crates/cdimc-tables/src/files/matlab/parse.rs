@@ -35,15 +35,12 @@ pub(super) fn variables(bytes: &[u8], budget: &Budget) -> Parsed<Vec<(String, Ma
     let mut cursor = Cursor { bytes: rest, little_endian: bytes[126] == b'I', budget };
     let mut variables = Vec::new();
     while !cursor.bytes.is_empty() {
-        let (kind, payload) = cursor.element()?;
         let content;
-        let (kind, payload) = match kind {
-            COMPRESSED => {
-                content = cursor.inflate(payload)?;
-                cursor.inside(&content).element()?
-            }
-            _ => (kind, payload),
-        };
+        let (mut kind, mut payload) = cursor.element()?;
+        if kind == COMPRESSED {
+            content = cursor.inflate(payload)?;
+            (kind, payload) = cursor.inside(&content).element()?;
+        }
         // Subsystem data is an array too. Skipping another element could lose a damaged variable.
         ensure!(kind == MATRIX, "damaged: an element of type {kind} among the variables");
         let array = cursor.inside(payload).array(0)?;
