@@ -156,10 +156,8 @@ fn no_changed_byte_removes_a_view_or_the_ids() {
         let Ok(sound) = read(name, &original[..]) else { continue };
         let expected = frame(&sound, &sound);
         // Also every byte of the encoding's name and of links.
-        let words = original
-            .windows(4)
-            .enumerate()
-            .filter(|(_, four)| [&b"csc_"[..], b"SNOD"].contains(four));
+        let is_marked = |(_, four): &(usize, &[u8])| [&b"csc_"[..], b"SNOD"].contains(four);
+        let words = original.windows(4).enumerate().filter(is_marked);
         let marked = words.flat_map(|(at, _)| at..(at + 48).min(original.len()));
         for at in (0..original.len()).step_by(STEP).chain(marked) {
             for other in [original[at] ^ 1, original[at] ^ 2, original[at] ^ 0x80, 0] {

@@ -43,10 +43,8 @@ fn lines(tables: &[Table]) -> Vec<(bool, String)> {
 
 /// Returns example ids of all tables and advice, for tables that share no id.
 pub(crate) fn describe_disjoint_ids(tables: &[Table]) -> String {
-    let examples: Vec<String> = tables
-        .iter()
-        .map(|table| format!("{} has {}", table.path.display(), examples(ids(table))))
-        .collect();
+    let has = |table: &Table| format!("{} has {}", table.path.display(), examples(ids(table)));
+    let examples: Vec<String> = tables.iter().map(has).collect();
     let hint = (0..tables.len()).find_map(|t| IdOverlap::of(tables, t)?.hint());
     format!("{}{}", examples.join(", "), hint.map_or(String::new(), |hint| format!("; {hint}")))
 }

@@ -31,10 +31,8 @@ impl Words {
             let problem = Problem::ShortHeader { name: name.into(), found: expected - 1, expected };
             return Err(TableError::new(path, problem));
         }
-        self.names
-            .iter()
-            .position(|column| column == name)
-            .ok_or_else(|| TableError::new(path, Problem::no_column(name, &self.names)))
+        let place = self.names.iter().position(|column| column == name);
+        place.ok_or_else(|| TableError::new(path, Problem::no_column(name, &self.names)))
     }
 }
 
