@@ -99,22 +99,19 @@ mod tests {
 
     #[test]
     fn spellings_of_one_name_have_the_same_plain_spelling() {
-        for (one, other) in [
-            ("P004", "p004"),
-            ("P004", "P-004"),
-            ("P004", "P_4"),
-            ("P004", "P004.0"),
-            ("100000", "1e+05"),
-            ("0002", "=\"0002\""),
-            ("2", "0002"),
-            ("101-T1", "X101.T1"),
-            ("M\u{fc}ller", "Mu\u{308}ller"),
-            ("P\u{200b}004", "P004"),
-            ("001-02", "1.2"),
-            ("18 - 30", "18-30"),
-            ("Stage II", "stage_ii"),
+        for spellings in [
+            &["P004", "p004", "P-004", "P_4", "P004.0", "P\u{200b}004"][..],
+            &["100000", "1e+05"],
+            &["0002", "=\"0002\"", "2"],
+            &["101-T1", "X101.T1"],
+            &["M\u{fc}ller", "Mu\u{308}ller"],
+            &["001-02", "1.2"],
+            &["18 - 30", "18-30"],
+            &["Stage II", "stage_ii"],
         ] {
-            assert_eq!(plain_spelling(one), plain_spelling(other), "{one} and {other}");
+            for other in spellings {
+                assert_eq!(plain_spelling(spellings[0]), plain_spelling(other), "{other}");
+            }
         }
         for (one, other) in [
             ("1-11", "11-1"),
