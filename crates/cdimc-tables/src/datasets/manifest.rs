@@ -179,6 +179,7 @@ impl Manifest {
     }
 
     fn check(&self) -> Result<(), String> {
+        use Source::{Edge, Fourier, Profiles};
         ensure!(!self.views.is_empty(), "views = 0: at least one view is needed");
         for file in &self.files {
             let mut parts = file.path.split('/');
@@ -186,21 +187,14 @@ impl Manifest {
                 && !file.path.contains(['\\', ':']);
             ensure!(is_below, "path {}: must stay below the folder of data sets", file.path);
         }
-        for (v, view) in self.views.iter().enumerate() {
-            if let Source::Edge(images) | Source::Fourier(images) | Source::Profiles(images) =
-                &view.source
-            {
-                let Images { of, image } = images;
-                let images = self.views[..v].iter().find(|earlier| &earlier.name == of);
-                let images = images
-                    .ok_or_else(|| format!("view {}: no earlier view is named {of}", view.name))?;
-                let ([height, width], n) = (*image, images.width);
-                ensure!(
-                    height.checked_mul(width) == Some(n),
-                    "view {}: images of {height} x {width}, but {of} has {n} features",
-                    view.name
-                );
-            }
+        for (v, ViewSource { name, source, .. }) in self.views.iter().enumerate() {
+            let (Edge(images) | Fourier(images) | Profiles(images)) = source else { continue };
+            let Images { of, image: [height, width] } = images;
+            let images = self.views[..v].iter().find(|earlier| &earlier.name == of);
+            let absent = || format!("view {name}: no earlier view is named {of}");
+            let n = images.ok_or_else(absent)?.width;
+            let fits = height.checked_mul(*width) == Some(n);
+            ensure!(fits, "view {name}: images of {height} x {width}, but {of} has {n} features");
         }
         let described = |source: &str| -> Result<(), String> {
             ensure!(self.file(source).is_some(), "file {source}: is not described by a [[file]]");
