@@ -205,14 +205,11 @@ impl Hdf5File {
             Layout::Contiguous { address: Some(_), size } if size == n_bytes => Ok(()),
             Layout::Compact { size } if size == n_bytes => Ok(()),
             Layout::Chunked { chunk_shape, index } => {
-                let n_chunks = shape
-                    .iter()
-                    .zip(&chunk_shape)
-                    .try_fold(1_u64, |n, (&extent, &chunk)| {
-                        n.checked_mul((extent as u64).div_ceil(chunk.max(1)))
-                    })
-                    .filter(|&n| n <= self.file.as_bytes().len() as u64)
-                    .ok_or_else(absent)?;
+                let most = self.file.as_bytes().len() as u64;
+                let count = |(&n, &of_chunk): (&usize, &u64)| (n as u64).div_ceil(of_chunk.max(1));
+                let mut counts = shape.iter().zip(&chunk_shape).map(count);
+                let n_chunks = counts.try_fold(1, u64::checked_mul).filter(|&n| n <= most);
+                let n_chunks = n_chunks.ok_or_else(absent)?;
                 let chunk = chunk_shape.iter().try_fold(element, |n, &m| n.checked_mul(m));
                 let chunk = chunk.unwrap_or(u64::MAX);
                 self.budget.bytes(chunk)?;
