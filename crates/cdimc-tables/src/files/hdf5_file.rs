@@ -249,9 +249,7 @@ impl Hdf5File {
             let places = offset.iter().zip(&extents);
             places.map(|(at, &n)| (at % n.max(1) == 0).then_some(at / n.max(1))).collect()
         };
-        let number = |at: usize| {
-            bytes.get(at..).and_then(<[u8]>::first_chunk).map(|&eight| u64::from_le_bytes(eight))
-        };
+        let number = |at: usize| hdf5_headers::number(bytes, at, 8).ok();
         let nodes = self.nodes.get_or_init(|| {
             let starts = (0..bytes.len().saturating_sub(HEAD)).filter(|&at| bytes[at] == b'T');
             // Mark of a node in an index of chunks.

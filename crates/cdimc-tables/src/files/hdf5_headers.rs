@@ -354,7 +354,7 @@ fn link(body: &[u8]) -> Result<Link, String> {
 }
 
 /// Returns the little-endian number of `width` bytes (at most eight) at a place.
-fn number(bytes: &[u8], at: usize, width: usize) -> Result<u64, String> {
+pub(crate) fn number(bytes: &[u8], at: usize, width: usize) -> Result<u64, String> {
     let part = at.checked_add(width).and_then(|end| bytes.get(at..end));
     let part = part.ok_or_else(|| damaged("a message's length"))?;
     Ok(part.iter().rev().fold(0, |n, &byte| n << 8 | u64::from(byte)))
