@@ -80,16 +80,14 @@ pub(crate) fn names_beside(
     max_bytes: Option<u64>,
 ) -> Result<Option<Names>, Problem> {
     let Some((by_row, files)) = files_beside(matrix) else { return Ok(None) };
+    let lacks = |what: &str, endings: &[&str]| {
+        let endings = endings.join(", ");
+        flaw(format!("no file with names of its {what} is beside it ({endings})"))
+    };
     let (barcodes, features) = match files {
         [Some(barcodes), Some(features)] => (barcodes, features),
-        [rows, _] if by_row => {
-            let (what, endings) = match rows {
-                None => ("rows", ENDINGS_OF_ROWS[0]),
-                Some(_) => ("columns", ENDINGS_OF_ROWS[1]),
-            };
-            let endings = endings.join(", ");
-            return Err(flaw(format!("no file with names of its {what} is beside it ({endings})")));
-        }
+        [None, _] if by_row => return Err(lacks("rows", ENDINGS_OF_ROWS[0])),
+        [_, None] if by_row => return Err(lacks("columns", ENDINGS_OF_ROWS[1])),
         [None, _] => return Err(flaw("there is no `barcodes.tsv` beside it")),
         [_, None] => return Err(flaw("there is no `features.tsv` or `genes.tsv` beside it")),
     };
@@ -106,10 +104,9 @@ pub(crate) fn names_beside(
         return Err(flaw(format!("line {} of barcodes is empty", line + 1)));
     }
     let has_names = lines.lines().any(|line| line.contains('\t'));
-    for (line, cells) in lines.lines().map(first_cells).enumerate() {
+    for (number, cells) in (1..).zip(lines.lines().map(first_cells)) {
         let [id, name, kind] = if by_row { [cells[0], cells[0], ""] } else { cells };
         let is_named = !(id.is_empty() || has_names && name.is_empty());
-        let number = line + 1;
         ensure!(is_named, else flaw(format!("line {number} of features lacks an id or a name")));
         names.ids.push(id.to_owned());
         names.names.push(name.to_owned());
