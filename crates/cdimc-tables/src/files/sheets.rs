@@ -1,5 +1,6 @@
 //! Reads spreadsheets (`.xlsx`): every sheet is read like a text table.
 
+use crate::Table;
 use crate::error::{Flaw, Problem, ensure, listed};
 use crate::files::format::{Decode, Reader, Request};
 use crate::files::{Budget, Decoded, text};
@@ -47,13 +48,10 @@ fn read(bytes: Vec<u8>, request: Request<'_>) -> Result<Decoded, Problem> {
             let others = if has_others { "; FILE.xlsx#SHEET reads one sheet" } else { "" };
             Problem::Message(format!("sheet `{name}`: {problem}{others}"))
         })?;
-        found
-            .warnings
-            .extend(of_sheet.warnings.iter().map(|line| format!("sheet `{name}`: {line}")));
-        for mut table in of_sheet.tables {
-            table.name.clone_from(name);
-            found.tables.push(table);
-        }
+        let lines = of_sheet.warnings.iter().map(|line| format!("sheet `{name}`: {line}"));
+        found.warnings.extend(lines);
+        let tables = of_sheet.tables.into_iter();
+        found.tables.extend(tables.map(|table| Table { name: name.clone(), ..table }));
     }
     match &mut found.tables[..] {
         [] => return Err(Problem::NoMatrix { there: listed(&names) }),
