@@ -91,10 +91,8 @@ impl<'a> IdOverlap<'a> {
     /// Returns `None` if a table has no ids or there is only one table.
     fn of(tables: &'a [Table], t: usize) -> Option<Self> {
         let all_named = tables.iter().all(|table| table.ids.is_some());
-        let others = || tables.iter().enumerate().filter(|&(o, _)| o != t);
-        (all_named && tables.len() > 1).then(|| {
-            Self::new(Side::of(&tables[t]), others().map(|(_, table)| Side::of(table)).collect())
-        })
+        let mut sides: Vec<Side<'a>> = tables.iter().map(Side::of).collect();
+        (all_named && tables.len() > 1).then(|| Self::new(sides.remove(t), sides))
     }
 
     fn new(own: Side<'a>, others: Vec<Side<'a>>) -> Self {
