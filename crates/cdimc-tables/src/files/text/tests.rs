@@ -2,22 +2,17 @@
 
 use super::*;
 use crate::files::SampleNames;
-use crate::testing::{cases, gzip, options, read, refused, shown, tables, warnings};
+use crate::testing::{cases, gives, gzip, options, read, refused, shown, tables, warnings};
 
 /// Reads a text and formats it as `ids | classes | features | rows`.
 fn read_text(text: impl Into<Vec<u8>>, options: &str) -> Result<String, String> {
     read("rna.csv", text, options).map(|shown| shown.replacen("rna | ", "", 1))
 }
 
-/// Checks cases of options, a text, and its table or, after `!`, a part of its error message, or with `$` the end of the
-/// message.
+/// Checks cases of options, a text, and what it [`gives`].
 fn check_cases(text: &str) {
     for [options, text, expected] in cases(text) {
-        let found = read_text(&*text, &options);
-        match expected.strip_prefix("! ") {
-            Some(part) => refused(found, part),
-            None => assert_eq!(found.as_ref(), Ok(&expected), "{text}"),
-        }
+        gives(read_text(text, &options), &expected);
     }
 }
 
