@@ -242,9 +242,8 @@ impl CellStyles {
         let mut found = Vec::new();
         for (look, advice) in TextKind::OF_NUMBERS {
             let columns: Vec<&Column> = self.columns.iter().filter(|one| one.has(look)).collect();
-            let Some(text) = columns.first().and_then(|column| column.texts_of(look).next()) else {
-                continue;
-            };
+            let text = columns.first().and_then(|column| column.texts_of(look).next());
+            let Some(text) = text else { continue };
             let columns = listed_columns(&columns);
             let point = text.replacen(',', ".", 1);
             let is_comma = look == TextKind::DecimalComma;

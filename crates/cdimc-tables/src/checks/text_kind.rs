@@ -89,9 +89,8 @@ fn is_grouped(text: &str) -> bool {
 /// such as `<0.5`, is not measured, and a letter before a number names a category.
 fn is_flagged(text: &str) -> bool {
     let is_digit = |c: char| c.is_ascii_digit();
-    let (Some(first), Some(last)) = (text.find(is_digit), text.rfind(is_digit)) else {
-        return false;
-    };
+    let ends = (text.find(is_digit), text.rfind(is_digit));
+    let (Some(first), Some(last)) = ends else { return false };
     let is_in_front = |c: char| !c.is_alphanumeric() && !"<>\u{2264}\u{2265}".contains(c);
     text[..first].chars().all(is_in_front) && text[first..=last].parse::<f64>().is_ok()
 }

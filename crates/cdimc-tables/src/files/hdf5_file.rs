@@ -273,12 +273,10 @@ impl Hdf5File {
                 let n_entries = u16::from_le_bytes([bytes[node + 6], bytes[node + 7]]);
                 for entry in 0..usize::from(n_entries) {
                     let child = number(node + HEAD + (entry + 1) * size - 8);
-                    let Some([first, last]) = child.and_then(|child| below.get(&child)) else {
-                        continue;
-                    };
-                    let (Some(before), Some(behind)) = (key(entry), key(entry + 1)) else {
-                        return false;
-                    };
+                    let span = child.and_then(|child| below.get(&child));
+                    let Some([first, last]) = span else { continue };
+                    let keys = (key(entry), key(entry + 1));
+                    let (Some(before), Some(behind)) = keys else { return false };
                     let begins = if level == 0 { before == *first } else { before <= *first };
                     if !begins || *last >= behind {
                         return false;

@@ -79,10 +79,8 @@ pub fn advice_on_repeats(first: &str, second: &str, ids: &[impl AsRef<str>]) -> 
     let differ = |place: &usize| part(first, *place) != part(second, *place);
     let n_parts = first.split(separates).count().min(second.split(separates).count());
     let place = (0..n_parts).find(differ);
-    let Some((place, a, b)) = place.and_then(|at| Some((at, part(first, at)?, part(second, at)?)))
-    else {
-        return format!(": {repeats}");
-    };
+    let parts = place.and_then(|at| Some((at, part(first, at)?, part(second, at)?)));
+    let Some((place, a, b)) = parts else { return format!(": {repeats}") };
     if counter(&a).is_some_and(|(stem, _)| counter(&b).is_some_and(|(other, _)| stem == other)) {
         return format!(", and differ in `{a}` and `{b}`: {repeats}");
     }
