@@ -24,9 +24,10 @@ impl Dataset {
     ) -> Result<Self, DataError> {
         let expected = check_shapes(views.iter().map(Array2::dim))?;
         match &labels {
-            Some(labels) if labels.len() != expected => {
-                Err(DataError::LabelCount { expected, found: labels.len() })
-            }
+            Some(labels) if labels.len() != expected => Err(DataError::Other(format!(
+                "labels = {}, samples = {expected}: one label is needed for each sample",
+                labels.len()
+            ))),
             _ => Ok(Self { name: name.into(), views, labels }),
         }
     }

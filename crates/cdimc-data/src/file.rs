@@ -23,7 +23,7 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), DataError> {
     write().map_err(|e| {
         // The first error is the one to report.
         let _ = fs::remove_file(&partial);
-        DataError::file(path, &format!("cannot write: {e}"))
+        DataError::Other(format!("{}: cannot write: {e}", path.display()))
     })
 }
 

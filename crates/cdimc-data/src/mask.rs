@@ -38,6 +38,17 @@ impl ViewMask {
         Self::new(Array2::from_elem((n_samples, n_views), true))
     }
 
+    /// Checks that data with this shape can have the mask.
+    pub(crate) fn check_shape(&self, n_samples: usize, n_views: usize) -> Result<(), DataError> {
+        let (rows, columns) = self.0.dim();
+        if (rows, columns) == (n_samples, n_views) {
+            return Ok(());
+        }
+        Err(DataError::Other(format!(
+            "mask is {rows} x {columns}, data is {n_samples} x {n_views} (samples x views): they must agree"
+        )))
+    }
+
     /// Number of samples.
     pub fn n_samples(&self) -> usize {
         self.0.nrows()

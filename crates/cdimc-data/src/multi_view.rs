@@ -25,14 +25,7 @@ impl MultiView {
     pub fn new(views: Vec<impl Into<Matrix>>, mask: ViewMask) -> Result<Self, DataError> {
         let views: Vec<Matrix> = views.into_iter().map(Into::into).collect();
         let n_samples = check_shapes(views.iter().map(Matrix::dim))?;
-        if (mask.n_samples(), mask.n_views()) != (n_samples, views.len()) {
-            return Err(DataError::MaskShape {
-                n_samples,
-                n_views: views.len(),
-                found_samples: mask.n_samples(),
-                found_views: mask.n_views(),
-            });
-        }
+        mask.check_shape(n_samples, views.len())?;
         let mut hidden = Vec::with_capacity(views.len());
         for (v, view) in views.into_iter().enumerate() {
             let found = view.find(|i, x| {
@@ -136,7 +129,10 @@ pub(crate) fn check_shapes(
     }
     for (view, (found, n_features)) in shapes.enumerate() {
         if found != expected {
-            return Err(DataError::SampleCount { view, expected, found });
+            return Err(DataError::Other(format!(
+                "view {view} has {found} samples, view 0 has {expected}: all views must have one row for each \
+                 sample"
+            )));
         }
         if n_features == 0 {
             return Err(DataError::NoFeatures { view });

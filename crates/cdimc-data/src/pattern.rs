@@ -90,7 +90,10 @@ impl MissingPattern {
             Self::Complete => Array2::from_elem((n_samples, n_views), true),
             Self::PerView(rate) => remove_per_view(n_samples, &vec![*rate; n_views], &mut rng)?,
             Self::PerViewRates(rates) if rates.len() != n_views => {
-                return Err(DataError::RateCount { found: rates.len(), n_views });
+                return Err(DataError::Other(format!(
+                    "rates = {}, views = {n_views}: one rate is needed for each view",
+                    rates.len()
+                )));
             }
             Self::PerViewRates(rates) => remove_per_view(n_samples, rates, &mut rng)?,
             Self::Blocks(rate) => remove_blocks(n_samples, &vec![*rate; n_views], &mut rng)?,
@@ -118,15 +121,10 @@ impl MissingPattern {
                 let n_complete = ((1.0 - rate) * n_samples as f64).round_ties_even() as usize;
                 mechanism.remove(n_samples, n_views, n_samples - n_complete, &mut rng)
             }
-            Self::Given(mask) if (mask.n_samples(), mask.n_views()) != (n_samples, n_views) => {
-                return Err(DataError::MaskShape {
-                    n_samples,
-                    n_views,
-                    found_samples: mask.n_samples(),
-                    found_views: mask.n_views(),
-                });
+            Self::Given(mask) => {
+                mask.check_shape(n_samples, n_views)?;
+                return Ok(mask.clone());
             }
-            Self::Given(mask) => return Ok(mask.clone()),
         };
         ViewMask::new(observed).map_err(|error| match error {
             DataError::ViewWithoutSample { view } => {
@@ -137,23 +135,22 @@ impl MissingPattern {
     }
 
     fn needs_views(&self, at_least: usize, n_views: usize) -> DataError {
-        DataError::FewViews { pattern: self.to_string(), n_views, at_least }
+        DataError::Other(format!(
+            "views = {n_views}: the missing pattern {self} needs at least {at_least}"
+        ))
     }
 
     /// Checks the ranges of the rates.
     pub(crate) fn check(&self) -> Result<(), DataError> {
-        let below_one = |value: f64| {
-            let valid = (0.0..1.0).contains(&value);
-            if valid { Ok(()) } else { Err(rate_error("missing rate", value, "[0, 1)")) }
-        };
-        let up_to_one = |name, value: f64| {
-            let valid = (0.0..=1.0).contains(&value);
-            if valid { Ok(()) } else { Err(rate_error(name, value, "[0, 1]")) }
-        };
+        let range = DataError::check_range;
+        let below_one =
+            |rate: f64| range("missing rate", rate, (0.0..1.0).contains(&rate), "[0, 1)");
+        let up_to_one =
+            |name, share: f64| range(name, share, (0.0..=1.0).contains(&share), "[0, 1]");
         match self {
-            Self::RandomViews(0) => Err(rate_error("views of a sample", 0.0, "[1, all views]")),
-            Self::Complete | Self::Given(_) | Self::Chain | Self::Ring | Self::RandomViews(_) => {
-                Ok(())
+            Self::Complete | Self::Given(_) | Self::Chain | Self::Ring => Ok(()),
+            Self::RandomViews(kept) => {
+                range("views of a sample", *kept as f64, *kept > 0, "[1, all views]")
             }
             Self::PerView(rate) | Self::Blocks(rate) | Self::Cells(rate) => below_one(*rate),
             Self::PerViewRates(rates) => rates.iter().try_for_each(|&rate| below_one(rate)),
@@ -161,10 +158,6 @@ impl MissingPattern {
             Self::IncompleteSamples { rate, .. } => up_to_one("share of incomplete samples", *rate),
         }
     }
-}
-
-fn rate_error(name: &'static str, value: f64, range: &'static str) -> DataError {
-    DataError::OutOfRange { name, value, range }
 }
 
 #[cfg(test)]

@@ -43,7 +43,14 @@ impl FromStr for MissingPattern {
 
     fn from_str(text: &str) -> Result<Self, DataError> {
         // A given mask may be long; its beginning identifies it.
-        let unknown = || DataError::PatternText { text: text.chars().take(60).collect() };
+        let unknown = || {
+            let text: String = text.chars().take(60).collect();
+            DataError::Other(format!(
+                "missing pattern = {text:?}: must be complete, per-view:RATE, per-view:RATE,RATE,.., paired:RATIO, \
+                 incomplete:RATE:mem|mcar|mnar|pm, cells:RATE, blocks:RATE, random-views:COUNT, chain, ring or \
+                 given:ROW,ROW,.."
+            ))
+        };
         let rate = |text: &str| text.trim().parse::<f64>().map_err(|_| unknown());
         let pattern = match text.trim().split_once(':') {
             None if text.trim() == "complete" => Self::Complete,

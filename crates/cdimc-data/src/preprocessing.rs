@@ -67,7 +67,10 @@ impl Standardizer {
     pub fn fit(data: &MultiView, view: usize) -> Result<Self, DataError> {
         let rows = data.mask().observed_rows(view);
         if rows.len() < 2 {
-            return Err(DataError::TooFewRows { view, found: rows.len(), needed: 2 });
+            return Err(DataError::Other(format!(
+                "view {view} has {} observed samples: at least 2 are needed",
+                rows.len()
+            )));
         }
         let x = data.view(view);
         let mut mean = column_means(x, &rows);
@@ -125,7 +128,10 @@ impl Standardizer {
         rows: &[usize],
     ) -> Result<(Vec<u32>, Array2<f32>), DataError> {
         if data.width(view) != self.width() {
-            return Err(DataError::Width { view, expected: self.width(), found: data.width(view) });
+            let (found, expected) = (data.width(view), self.width());
+            return Err(DataError::Other(format!(
+                "view {view} has {found} features: {expected} are expected"
+            )));
         }
         let observed: Vec<u32> = (0..rows.len())
             .filter(|&i| data.mask().is_observed(rows[i], view))

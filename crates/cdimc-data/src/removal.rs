@@ -182,8 +182,6 @@ fn feasible_counts(n_samples: usize, rates: &[f64]) -> Result<Vec<usize>, DataEr
 fn infeasible(request: String, n_samples: usize, n_views: usize, requested: usize) -> DataError {
     DataError::Infeasible {
         request,
-        n_samples,
-        n_views,
         requested_removals: requested,
         max_removals: n_samples * (n_views - 1),
         max_percent: percent((n_views - 1) as f64 / n_views as f64),

@@ -289,7 +289,7 @@ fn check(
     places: &[u32],
     n_values: usize,
 ) -> Result<(), DataError> {
-    let flaw = |rule: String| Err(DataError::Sparse { rule });
+    let flaw = |rule: String| Err(DataError::Other(format!("a sparse matrix: {rule}")));
     if places.len() != n_values {
         return flaw(format!(
             "{} indices, {n_values} values: the numbers must be equal",

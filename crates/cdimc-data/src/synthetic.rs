@@ -133,9 +133,7 @@ impl SyntheticViews {
         if let Some(view) = self.views.iter().position(|view| view.width == 0) {
             return Err(DataError::NoFeatures { view });
         }
-        let range = |name, value: f64, valid: bool, range| {
-            if valid { Ok(()) } else { Err(DataError::OutOfRange { name, value, range }) }
-        };
+        let range = DataError::check_range;
         let (k, factors) = (self.n_clusters, self.n_factors);
         range("clusters", k as f64, (1..=self.n_samples).contains(&k), "[1, samples]")?;
         range("factors", factors as f64, factors > 0, "[1, ..)")?;
