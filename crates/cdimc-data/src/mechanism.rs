@@ -27,15 +27,14 @@ impl Mechanism {
     /// All mechanisms.
     pub const ALL: [Self; 4] = [Self::Mem, Self::Mcar, Self::Mnar, Self::Pm];
 
-    /// Returns a mask with `n_incomplete` random incomplete samples.
+    /// Makes `n_incomplete` random samples of a complete mask incomplete.
     pub(crate) fn remove(
         self,
-        n_samples: usize,
-        n_views: usize,
+        observed: &mut Array2<bool>,
         n_incomplete: usize,
         rng: &mut Xoshiro256PlusPlus,
-    ) -> Array2<bool> {
-        let mut observed = Array2::from_elem((n_samples, n_views), true);
+    ) {
+        let (n_samples, n_views) = observed.dim();
         let rows = index::sample(rng, n_samples, n_incomplete).into_vec();
         let views_at_risk = |rng: &mut _, n| index::sample(rng, n_views, n).into_vec();
         match self {
@@ -43,12 +42,12 @@ impl Mechanism {
                 let share = n_incomplete / n_views;
                 let last = n_incomplete - share * (n_views - 1);
                 let kept = |view| if view + 1 == n_views { last } else { share };
-                return keep_one_view(n_samples, n_views, kept, rng);
+                keep_one_view(observed, kept, rng);
             }
             Self::Mcar => {
                 let all: Vec<usize> = (0..n_views).collect();
                 for row in rows {
-                    flip_coins(&mut observed, row, &all, rng);
+                    flip_coins(observed, row, &all, rng);
                 }
             }
             Self::Mnar => {
@@ -66,12 +65,11 @@ impl Mechanism {
                 for row in rows {
                     match lost[..] {
                         [view] => observed[[row, view]] = false,
-                        _ => flip_coins(&mut observed, row, &lost, rng),
+                        _ => flip_coins(observed, row, &lost, rng),
                     }
                 }
             }
         }
-        observed
     }
 }
 

@@ -85,47 +85,48 @@ impl MissingPattern {
             return Err(DataError::NoSamples);
         }
         self.check()?;
-        let mut rng = seed.stream("mask").rng();
-        let observed = match self {
-            Self::Complete => Array2::from_elem((n_samples, n_views), true),
-            Self::PerView(rate) => remove_per_view(n_samples, &vec![*rate; n_views], &mut rng)?,
+        let rng = &mut seed.stream("mask").rng();
+        let mut observed = Array2::from_elem((n_samples, n_views), true);
+        let to = &mut observed;
+        match self {
+            Self::Complete => {}
+            Self::PerView(rate) => remove_per_view(to, &vec![*rate; n_views], rng)?,
             Self::PerViewRates(rates) if rates.len() != n_views => {
                 return Err(DataError::Other(format!(
                     "rates = {}, views = {n_views}: one rate is needed for each view",
                     rates.len()
                 )));
             }
-            Self::PerViewRates(rates) => remove_per_view(n_samples, rates, &mut rng)?,
-            Self::Blocks(rate) => remove_blocks(n_samples, &vec![*rate; n_views], &mut rng)?,
-            Self::Cells(rate) => remove_cells(n_samples, n_views, *rate, &mut rng)?,
+            Self::PerViewRates(rates) => remove_per_view(to, rates, rng)?,
+            Self::Blocks(rate) => remove_blocks(to, &vec![*rate; n_views], rng)?,
+            Self::Cells(rate) => remove_cells(to, *rate, rng)?,
             Self::PairedRatio(_) | Self::IncompleteSamples { .. } if n_views == 1 => {
                 return Err(self.needs_views(2, n_views));
             }
             Self::RandomViews(kept) if n_views < *kept => {
                 return Err(self.needs_views(*kept, n_views));
             }
-            Self::RandomViews(kept) => keep_random_views(n_samples, n_views, *kept, &mut rng),
+            Self::RandomViews(kept) => keep_random_views(to, *kept, rng),
             Self::Chain if n_views < 2 => return Err(self.needs_views(2, n_views)),
-            Self::Chain => keep_neighboring_views(n_samples, n_views, n_views - 1, &mut rng),
+            Self::Chain => keep_neighboring_views(to, n_views - 1, rng),
             // With two views every cohort of a ring would be complete.
             Self::Ring if n_views < 3 => return Err(self.needs_views(3, n_views)),
-            Self::Ring => keep_neighboring_views(n_samples, n_views, n_views, &mut rng),
+            Self::Ring => keep_neighboring_views(to, n_views, rng),
             Self::PairedRatio(ratio) => {
                 let n_incomplete = n_samples - (ratio * n_samples as f64).round() as usize;
                 // The last views take the remainder: with two views, round(n/2) samples lose the first one, as in the authors'
                 // survey code.
-                let kept = |view| (n_incomplete + view) / n_views;
-                keep_one_view(n_samples, n_views, kept, &mut rng)
+                keep_one_view(to, |view| (n_incomplete + view) / n_views, rng);
             }
             Self::IncompleteSamples { rate, mechanism } => {
                 let n_complete = ((1.0 - rate) * n_samples as f64).round_ties_even() as usize;
-                mechanism.remove(n_samples, n_views, n_samples - n_complete, &mut rng)
+                mechanism.remove(to, n_samples - n_complete, rng);
             }
             Self::Given(mask) => {
                 mask.check_shape(n_samples, n_views)?;
                 return Ok(mask.clone());
             }
-        };
+        }
         ViewMask::new(observed).map_err(|error| match error {
             DataError::ViewWithoutSample { view } => {
                 DataError::EmptiedView { pattern: self.to_string(), view, n_samples }

@@ -2,6 +2,8 @@
 //!
 //! For n samples and l views, a mask with `d_v` missing samples in view v exists if and only if `Σ d_v ≤ n (l - 1)`: at
 //! least n cells must remain.
+//!
+//! Every function changes a complete mask, `(n_samples, n_views)`.
 
 use crate::DataError;
 use ndarray::Array2;
@@ -15,12 +17,12 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 /// from a sample with several views, so the counts stay exact. Such a donor exists for every feasible request, so the
 /// repair needs at most one step per sample.
 pub(crate) fn remove_per_view(
-    n_samples: usize,
+    observed: &mut Array2<bool>,
     rates: &[f64],
     rng: &mut Xoshiro256PlusPlus,
-) -> Result<Array2<bool>, DataError> {
+) -> Result<(), DataError> {
+    let n_samples = observed.nrows();
     let counts = feasible_counts(n_samples, rates)?;
-    let mut observed = Array2::from_elem((n_samples, rates.len()), true);
     let mut samples: Vec<usize> = (0..n_samples).collect();
     for (view, &count) in counts.iter().enumerate() {
         let (removed, _) = samples.partial_shuffle(rng, count);
@@ -32,9 +34,6 @@ pub(crate) fn remove_per_view(
     let mut n_views_of: Vec<usize> =
         observed.rows().into_iter().map(|row| row.iter().filter(|&&o| o).count()).collect();
     let mut empty: Vec<usize> = (0..n_samples).filter(|&i| n_views_of[i] == 0).collect();
-    if empty.is_empty() {
-        return Ok(observed);
-    }
     empty.shuffle(rng);
     let mut donors: Vec<(usize, usize)> = observed
         .indexed_iter()
@@ -53,18 +52,18 @@ pub(crate) fn remove_per_view(
             }
         }
     }
-    Ok(observed)
+    Ok(())
 }
 
 /// Removes `⌊rate · n⌋` cyclically consecutive samples from each view; the blocks of the views follow each other in random
 /// order from a random start. Each sample loses `⌊Σ d_v / n⌋` views or one more.
 pub(crate) fn remove_blocks(
-    n_samples: usize,
+    observed: &mut Array2<bool>,
     rates: &[f64],
     rng: &mut Xoshiro256PlusPlus,
-) -> Result<Array2<bool>, DataError> {
+) -> Result<(), DataError> {
+    let n_samples = observed.nrows();
     let counts = feasible_counts(n_samples, rates)?;
-    let mut observed = Array2::from_elem((n_samples, rates.len()), true);
     let mut views: Vec<usize> = (0..rates.len()).collect();
     views.shuffle(rng);
     let mut start = rng.gen_range(0..n_samples);
@@ -74,23 +73,22 @@ pub(crate) fn remove_blocks(
         }
         start += counts[view];
     }
-    Ok(observed)
+    Ok(())
 }
 
 /// Keeps one random view per sample and random other cells, `round((1 - rate) n l)` cells in all.
 pub(crate) fn remove_cells(
-    n_samples: usize,
-    n_views: usize,
+    observed: &mut Array2<bool>,
     rate: f64,
     rng: &mut Xoshiro256PlusPlus,
-) -> Result<Array2<bool>, DataError> {
-    let n_cells = n_samples * n_views;
+) -> Result<(), DataError> {
+    let (n_samples, n_views) = observed.dim();
+    let n_cells = observed.len();
     let n_kept = ((1.0 - rate) * n_cells as f64).round() as usize;
     if n_kept < n_samples {
         let request = format!("{} % of the cells of {n_views} views", percent(rate));
         return Err(infeasible(request, n_samples, n_views, n_cells - n_kept));
     }
-    let mut observed = Array2::from_elem((n_samples, n_views), true);
     let mut others = Vec::with_capacity(n_cells - n_samples);
     for sample in 0..n_samples {
         let guaranteed = rng.gen_range(0..n_views);
@@ -100,61 +98,56 @@ pub(crate) fn remove_cells(
     for &cell in removed.iter() {
         observed[cell] = false;
     }
-    Ok(observed)
+    Ok(())
 }
 
-/// Returns a mask in which `kept(view)` random samples keep only that view, and all others keep every view.
+/// Keeps only one view of `kept(view)` random samples for each view, and every view of all others.
 pub(crate) fn keep_one_view(
-    n_samples: usize,
-    n_views: usize,
+    observed: &mut Array2<bool>,
     kept: impl Fn(usize) -> usize,
     rng: &mut Xoshiro256PlusPlus,
-) -> Array2<bool> {
-    let mut samples: Vec<usize> = (0..n_samples).collect();
+) {
+    let mut samples: Vec<usize> = (0..observed.nrows()).collect();
     samples.shuffle(rng);
     let mut samples = samples.into_iter();
-    let mut observed = Array2::from_elem((n_samples, n_views), true);
-    for view in 0..n_views {
+    for view in 0..observed.ncols() {
         for sample in samples.by_ref().take(kept(view)) {
             observed.row_mut(sample).fill(false);
             observed[[sample, view]] = true;
         }
     }
-    observed
 }
 
-/// Returns a mask in which every sample has `n_kept` random views.
+/// Keeps `n_kept` random views of every sample.
 pub(crate) fn keep_random_views(
-    n_samples: usize,
-    n_views: usize,
+    observed: &mut Array2<bool>,
     n_kept: usize,
     rng: &mut Xoshiro256PlusPlus,
-) -> Array2<bool> {
-    let mut observed = Array2::from_elem((n_samples, n_views), false);
+) {
+    let n_views = observed.ncols();
+    observed.fill(false);
     for mut row in observed.rows_mut() {
         for view in index::sample(rng, n_views, n_kept) {
             row[view] = true;
         }
     }
-    observed
 }
 
-/// Returns a mask of `n_cohorts` random cohorts, split evenly: cohort `c` has the views `c` and `c + 1`, cyclically.
+/// Splits the samples evenly into `n_cohorts` random cohorts: cohort `c` keeps the views `c` and `c + 1`, cyclically.
 pub(crate) fn keep_neighboring_views(
-    n_samples: usize,
-    n_views: usize,
+    observed: &mut Array2<bool>,
     n_cohorts: usize,
     rng: &mut Xoshiro256PlusPlus,
-) -> Array2<bool> {
+) {
+    let (n_samples, n_views) = observed.dim();
     let mut samples: Vec<usize> = (0..n_samples).collect();
     samples.shuffle(rng);
-    let mut observed = Array2::from_elem((n_samples, n_views), false);
+    observed.fill(false);
     for (place, sample) in samples.into_iter().enumerate() {
         let cohort = place % n_cohorts;
         observed[[sample, cohort]] = true;
         observed[[sample, (cohort + 1) % n_views]] = true;
     }
-    observed
 }
 
 /// Returns `⌊rate · n⌋` per view, if a mask with these counts exists.
