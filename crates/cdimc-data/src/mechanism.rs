@@ -4,7 +4,6 @@ use crate::removal::keep_one_view;
 use ndarray::Array2;
 use rand::Rng;
 use rand::seq::index;
-use rand_xoshiro::Xoshiro256PlusPlus;
 use std::fmt;
 
 /// How the missing views of an incomplete sample are drawn, with the names of imml's `Amputer`.
@@ -28,13 +27,8 @@ impl Mechanism {
     pub const ALL: [Self; 4] = [Self::Mem, Self::Mcar, Self::Mnar, Self::Pm];
 
     /// Makes `n_incomplete` random samples of a complete mask incomplete.
-    pub(crate) fn remove(
-        self,
-        observed: &mut Array2<bool>,
-        n_incomplete: usize,
-        rng: &mut Xoshiro256PlusPlus,
-    ) {
-        let (n_samples, n_views) = observed.dim();
+    pub(crate) fn remove(self, mask: &mut Array2<bool>, n_incomplete: usize, rng: &mut impl Rng) {
+        let (n_samples, n_views) = mask.dim();
         let rows = index::sample(rng, n_samples, n_incomplete).into_vec();
         let views_at_risk = |rng: &mut _, n| index::sample(rng, n_views, n).into_vec();
         match self {
@@ -42,12 +36,12 @@ impl Mechanism {
                 let share = n_incomplete / n_views;
                 let last = n_incomplete - share * (n_views - 1);
                 let kept = |view| if view + 1 == n_views { last } else { share };
-                keep_one_view(observed, kept, rng);
+                keep_one_view(mask, kept, rng);
             }
             Self::Mcar => {
                 let all: Vec<usize> = (0..n_views).collect();
                 for row in rows {
-                    flip_coins(observed, row, &all, rng);
+                    flip_coins(mask, row, &all, rng);
                 }
             }
             Self::Mnar => {
@@ -55,7 +49,7 @@ impl Mechanism {
                 for row in rows {
                     let n_lost = rng.gen_range(1..n_views);
                     for &view in &lost[n_lost - 1] {
-                        observed[[row, view]] = false;
+                        mask[[row, view]] = false;
                     }
                 }
             }
@@ -64,8 +58,8 @@ impl Mechanism {
                 let lost = views_at_risk(rng, n_lost);
                 for row in rows {
                     match lost[..] {
-                        [view] => observed[[row, view]] = false,
-                        _ => flip_coins(observed, row, &lost, rng),
+                        [view] => mask[[row, view]] = false,
+                        _ => flip_coins(mask, row, &lost, rng),
                     }
                 }
             }
@@ -86,20 +80,15 @@ impl fmt::Display for Mechanism {
 
 /// Keeps or removes each of `views` of one sample by a fair coin; if all or none are kept, one random view of them is
 /// flipped.
-fn flip_coins(
-    observed: &mut Array2<bool>,
-    row: usize,
-    views: &[usize],
-    rng: &mut Xoshiro256PlusPlus,
-) {
+fn flip_coins(mask: &mut Array2<bool>, row: usize, views: &[usize], rng: &mut impl Rng) {
     let mut n_kept = 0;
     for &view in views {
-        observed[[row, view]] = rng.gen_bool(0.5);
-        n_kept += usize::from(observed[[row, view]]);
+        mask[[row, view]] = rng.gen_bool(0.5);
+        n_kept += usize::from(mask[[row, view]]);
     }
     if n_kept == 0 || n_kept == views.len() {
         let view = views[rng.gen_range(0..views.len())];
-        observed[[row, view]] = n_kept == 0;
+        mask[[row, view]] = n_kept == 0;
     }
 }
 

@@ -9,7 +9,6 @@ use crate::DataError;
 use ndarray::Array2;
 use rand::Rng;
 use rand::seq::{SliceRandom, index};
-use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// Removes `⌊rate · n⌋` random samples from each view, with one rate per view.
 ///
@@ -17,25 +16,25 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 /// from a sample with several views, so the counts stay exact. Such a donor exists for every feasible request, so the
 /// repair needs at most one step per sample.
 pub(crate) fn remove_per_view(
-    observed: &mut Array2<bool>,
+    mask: &mut Array2<bool>,
     rates: &[f64],
-    rng: &mut Xoshiro256PlusPlus,
+    rng: &mut impl Rng,
 ) -> Result<(), DataError> {
-    let n_samples = observed.nrows();
+    let n_samples = mask.nrows();
     let counts = feasible_counts(n_samples, rates)?;
     let mut samples: Vec<usize> = (0..n_samples).collect();
     for (view, &count) in counts.iter().enumerate() {
         let (removed, _) = samples.partial_shuffle(rng, count);
         for &sample in removed.iter() {
-            observed[[sample, view]] = false;
+            mask[[sample, view]] = false;
         }
     }
 
     let mut n_views_of: Vec<usize> =
-        observed.rows().into_iter().map(|row| row.iter().filter(|&&o| o).count()).collect();
+        mask.rows().into_iter().map(|row| row.iter().filter(|&&o| o).count()).collect();
     let mut empty: Vec<usize> = (0..n_samples).filter(|&i| n_views_of[i] == 0).collect();
     empty.shuffle(rng);
-    let mut donors: Vec<(usize, usize)> = observed
+    let mut donors: Vec<(usize, usize)> = mask
         .indexed_iter()
         .filter(|&((sample, _), &o)| o && n_views_of[sample] >= 2)
         .map(|(cell, _)| cell)
@@ -45,9 +44,9 @@ pub(crate) fn remove_per_view(
         while !donors.is_empty() {
             let (donor, view) = donors.swap_remove(rng.gen_range(0..donors.len()));
             if n_views_of[donor] >= 2 {
-                observed[[donor, view]] = false;
+                mask[[donor, view]] = false;
                 n_views_of[donor] -= 1;
-                observed[[sample, view]] = true;
+                mask[[sample, view]] = true;
                 break;
             }
         }
@@ -58,18 +57,18 @@ pub(crate) fn remove_per_view(
 /// Removes `⌊rate · n⌋` cyclically consecutive samples from each view; the blocks of the views follow each other in random
 /// order from a random start. Each sample loses `⌊Σ d_v / n⌋` views or one more.
 pub(crate) fn remove_blocks(
-    observed: &mut Array2<bool>,
+    mask: &mut Array2<bool>,
     rates: &[f64],
-    rng: &mut Xoshiro256PlusPlus,
+    rng: &mut impl Rng,
 ) -> Result<(), DataError> {
-    let n_samples = observed.nrows();
+    let n_samples = mask.nrows();
     let counts = feasible_counts(n_samples, rates)?;
     let mut views: Vec<usize> = (0..rates.len()).collect();
     views.shuffle(rng);
     let mut start = rng.gen_range(0..n_samples);
     for view in views {
         for sample in (start..start + counts[view]).map(|i| i % n_samples) {
-            observed[[sample, view]] = false;
+            mask[[sample, view]] = false;
         }
         start += counts[view];
     }
@@ -78,12 +77,12 @@ pub(crate) fn remove_blocks(
 
 /// Keeps one random view per sample and random other cells, `round((1 - rate) n l)` cells in all.
 pub(crate) fn remove_cells(
-    observed: &mut Array2<bool>,
+    mask: &mut Array2<bool>,
     rate: f64,
-    rng: &mut Xoshiro256PlusPlus,
+    rng: &mut impl Rng,
 ) -> Result<(), DataError> {
-    let (n_samples, n_views) = observed.dim();
-    let n_cells = observed.len();
+    let (n_samples, n_views) = mask.dim();
+    let n_cells = mask.len();
     let n_kept = ((1.0 - rate) * n_cells as f64).round() as usize;
     if n_kept < n_samples {
         let request = format!("{} % of the cells of {n_views} views", percent(rate));
@@ -96,37 +95,33 @@ pub(crate) fn remove_cells(
     }
     let (removed, _) = others.partial_shuffle(rng, n_cells - n_kept);
     for &cell in removed.iter() {
-        observed[cell] = false;
+        mask[cell] = false;
     }
     Ok(())
 }
 
 /// Keeps only one view of `kept(view)` random samples for each view, and every view of all others.
 pub(crate) fn keep_one_view(
-    observed: &mut Array2<bool>,
+    mask: &mut Array2<bool>,
     kept: impl Fn(usize) -> usize,
-    rng: &mut Xoshiro256PlusPlus,
+    rng: &mut impl Rng,
 ) {
-    let mut samples: Vec<usize> = (0..observed.nrows()).collect();
+    let mut samples: Vec<usize> = (0..mask.nrows()).collect();
     samples.shuffle(rng);
     let mut samples = samples.into_iter();
-    for view in 0..observed.ncols() {
+    for view in 0..mask.ncols() {
         for sample in samples.by_ref().take(kept(view)) {
-            observed.row_mut(sample).fill(false);
-            observed[[sample, view]] = true;
+            mask.row_mut(sample).fill(false);
+            mask[[sample, view]] = true;
         }
     }
 }
 
 /// Keeps `n_kept` random views of every sample.
-pub(crate) fn keep_random_views(
-    observed: &mut Array2<bool>,
-    n_kept: usize,
-    rng: &mut Xoshiro256PlusPlus,
-) {
-    let n_views = observed.ncols();
-    observed.fill(false);
-    for mut row in observed.rows_mut() {
+pub(crate) fn keep_random_views(mask: &mut Array2<bool>, n_kept: usize, rng: &mut impl Rng) {
+    let n_views = mask.ncols();
+    mask.fill(false);
+    for mut row in mask.rows_mut() {
         for view in index::sample(rng, n_views, n_kept) {
             row[view] = true;
         }
@@ -135,18 +130,18 @@ pub(crate) fn keep_random_views(
 
 /// Splits the samples evenly into `n_cohorts` random cohorts: cohort `c` keeps the views `c` and `c + 1`, cyclically.
 pub(crate) fn keep_neighboring_views(
-    observed: &mut Array2<bool>,
+    mask: &mut Array2<bool>,
     n_cohorts: usize,
-    rng: &mut Xoshiro256PlusPlus,
+    rng: &mut impl Rng,
 ) {
-    let (n_samples, n_views) = observed.dim();
+    let (n_samples, n_views) = mask.dim();
     let mut samples: Vec<usize> = (0..n_samples).collect();
     samples.shuffle(rng);
-    observed.fill(false);
+    mask.fill(false);
     for (place, sample) in samples.into_iter().enumerate() {
         let cohort = place % n_cohorts;
-        observed[[sample, cohort]] = true;
-        observed[[sample, (cohort + 1) % n_views]] = true;
+        mask[[sample, cohort]] = true;
+        mask[[sample, (cohort + 1) % n_views]] = true;
     }
 }
 
