@@ -85,6 +85,17 @@ impl MissingPattern {
             return Err(DataError::NoSamples);
         }
         self.check()?;
+        let needed = match self {
+            Self::RandomViews(kept) => *kept,
+            Self::PairedRatio(_) | Self::IncompleteSamples { .. } | Self::Chain => 2,
+            // With two views every cohort of a ring would be complete.
+            Self::Ring => 3,
+            _ => 1,
+        };
+        if n_views < needed {
+            let needs = format!("the missing pattern {self} needs at least {needed}");
+            return Err(DataError::Other(format!("views = {n_views}: {needs}")));
+        }
         let rng = &mut seed.stream("mask").rng();
         let mut observed = Array2::from_elem((n_samples, n_views), true);
         let to = &mut observed;
@@ -100,17 +111,8 @@ impl MissingPattern {
             Self::PerViewRates(rates) => remove_per_view(to, rates, rng)?,
             Self::Blocks(rate) => remove_blocks(to, &vec![*rate; n_views], rng)?,
             Self::Cells(rate) => remove_cells(to, *rate, rng)?,
-            Self::PairedRatio(_) | Self::IncompleteSamples { .. } if n_views == 1 => {
-                return Err(self.needs_views(2, n_views));
-            }
-            Self::RandomViews(kept) if n_views < *kept => {
-                return Err(self.needs_views(*kept, n_views));
-            }
             Self::RandomViews(kept) => keep_random_views(to, *kept, rng),
-            Self::Chain if n_views < 2 => return Err(self.needs_views(2, n_views)),
             Self::Chain => keep_neighboring_views(to, n_views - 1, rng),
-            // With two views every cohort of a ring would be complete.
-            Self::Ring if n_views < 3 => return Err(self.needs_views(3, n_views)),
             Self::Ring => keep_neighboring_views(to, n_views, rng),
             Self::PairedRatio(ratio) => {
                 let n_incomplete = n_samples - (ratio * n_samples as f64).round() as usize;
@@ -133,12 +135,6 @@ impl MissingPattern {
             }
             error => error,
         })
-    }
-
-    fn needs_views(&self, at_least: usize, n_views: usize) -> DataError {
-        DataError::Other(format!(
-            "views = {n_views}: the missing pattern {self} needs at least {at_least}"
-        ))
     }
 
     /// Checks the ranges of the rates.
