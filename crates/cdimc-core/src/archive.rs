@@ -327,9 +327,8 @@ fn read_bounded(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut file = std::fs::File::open(path)?;
     let mut bytes = Vec::new();
     file.by_ref().take(8).read_to_end(&mut bytes)?;
-    let begins_as_one = bytes
-        .first_chunk()
-        .is_some_and(|&length| (1..=MAX_HEADER).contains(&u64::from_le_bytes(length)));
+    let length = bytes.first_chunk().map_or(0, |&length| u64::from_le_bytes(length));
+    let begins_as_one = (1..=MAX_HEADER).contains(&length);
     file.take(if begins_as_one { u64::MAX } else { 1 << 16 }).read_to_end(&mut bytes)?;
     Ok(bytes)
 }

@@ -59,9 +59,7 @@ impl Dataset {
 
     /// Number of distinct labels; 0 if the classes are unknown.
     pub fn n_classes(&self) -> usize {
-        self.labels
-            .as_ref()
-            .map_or(0, |labels| labels.iter().collect::<std::collections::BTreeSet<_>>().len())
+        self.labels.iter().flatten().collect::<std::collections::BTreeSet<_>>().len()
     }
 
     /// Returns the data with the cells hidden by `mask`, for a method; the data set is unchanged.

@@ -342,16 +342,13 @@ impl Matrix {
     pub fn varies(&self) -> bool {
         let columns: Vec<usize> = (0..self.ncols()).collect();
         let rows: Vec<usize> = (0..self.nrows()).filter(|&i| !self.is_missing(i)).collect();
+        let varies = |_: usize, column: Vec<f64>| {
+            let mut measured = column.iter().filter(|x| !x.is_nan());
+            measured.next().is_none_or(|first| !measured.all(|x| x == first))
+        };
         // The first few columns usually decide.
-        columns.chunks(64).any(|part| {
-            let values = self.select_columns(part);
-            values
-                .map_columns(&rows, |_, column| {
-                    let mut measured = column.iter().filter(|x| !x.is_nan());
-                    measured.next().is_none_or(|first| !measured.all(|x| x == first))
-                })
-                .contains(&true)
-        })
+        let mut parts = columns.chunks(64).map(|part| self.select_columns(part));
+        parts.any(|part| part.map_columns(&rows, varies).contains(&true))
     }
 
     /// Returns whether all values of row `i` are 0.

@@ -64,10 +64,8 @@ impl FromStr for MissingPattern {
             Some(("paired", text)) => Self::PairedRatio(rate(text)?),
             Some(("incomplete", text)) => {
                 let (share, mechanism) = text.split_once(':').ok_or_else(unknown)?;
-                let mechanism = Mechanism::ALL
-                    .into_iter()
-                    .find(|known| known.to_string() == mechanism)
-                    .ok_or_else(unknown)?;
+                let known = Mechanism::ALL.into_iter().find(|known| known.to_string() == mechanism);
+                let mechanism = known.ok_or_else(unknown)?;
                 Self::IncompleteSamples { rate: rate(share)?, mechanism }
             }
             Some(("cells", text)) => Self::Cells(rate(text)?),

@@ -133,17 +133,14 @@ impl Standardizer {
                 "view {view} has {found} features: {expected} are expected"
             )));
         }
-        let observed: Vec<u32> = (0..rows.len())
-            .filter(|&i| data.mask().is_observed(rows[i], view))
-            .map(|i| i as u32)
-            .collect();
+        let is_observed = |&i: &usize| data.mask().is_observed(rows[i], view);
+        let observed: Vec<u32> = (0..rows.len()).filter(is_observed).map(|i| i as u32).collect();
+        let narrow = |z: f64| (z as f32).clamp(f32::MIN, f32::MAX);
         let mut out = Array2::zeros((observed.len(), self.width()));
         for (&position, mut to) in observed.iter().zip(out.outer_iter_mut()) {
             let from = data.view(view);
             let values = self.apply(from.row(rows[position as usize]));
-            to.iter_mut()
-                .zip(values)
-                .for_each(|(to, z)| *to = (z as f32).clamp(f32::MIN, f32::MAX));
+            to.iter_mut().zip(values).for_each(|(to, z)| *to = narrow(z));
         }
         Ok((observed, out))
     }

@@ -34,11 +34,8 @@ pub(crate) fn remove_per_view(
         mask.rows().into_iter().map(|row| row.iter().filter(|&&o| o).count()).collect();
     let mut empty: Vec<usize> = (0..n_samples).filter(|&i| n_views_of[i] == 0).collect();
     empty.shuffle(rng);
-    let mut donors: Vec<(usize, usize)> = mask
-        .indexed_iter()
-        .filter(|&((sample, _), &o)| o && n_views_of[sample] >= 2)
-        .map(|(cell, _)| cell)
-        .collect();
+    let is_donor = |&((sample, _), &o): &((usize, usize), &bool)| o && n_views_of[sample] >= 2;
+    let mut donors: Vec<_> = mask.indexed_iter().filter(is_donor).map(|(cell, _)| cell).collect();
     for sample in empty {
         // A donor with a single view left stays in the list until it is drawn.
         while !donors.is_empty() {

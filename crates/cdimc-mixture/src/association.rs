@@ -54,9 +54,8 @@ impl Association {
         let range = |v: usize| starts[v]..starts[v + 1];
         let mut products = Array2::<f64>::zeros((total, total));
         let mut counts = Array2::<f64>::zeros((n_views, n_views));
-        let mut with_columns: Vec<Array2<f64>> = (0..n_views)
-            .map(|v| Array2::zeros((observations.widths[v], columns[v].all.len())))
-            .collect();
+        let zeros = |v: usize| Array2::zeros((observations.widths[v], columns[v].all.len()));
+        let mut with_columns: Vec<Array2<f64>> = (0..n_views).map(zeros).collect();
         let (step, mut buffer) = (observations.blocks.len().div_ceil(MAX_BLOCKS), Vec::new());
         for block in observations.blocks.iter().step_by(step) {
             let p = probabilities(block);

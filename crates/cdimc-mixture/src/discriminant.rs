@@ -29,12 +29,8 @@ impl Discriminant {
         let weights: Vec<f64> = mixture.log_weights.iter().map(|w| w.exp()).collect();
         let sum: f64 = weights.iter().sum();
         // Whitened by the inverse Cholesky factor of P, centered by the weights of the clusters.
-        let inverse: Vec<Array2<f64>> = mixture
-            .views
-            .iter()
-            .zip(pooled)
-            .map(|(view, pooled)| inverse_factor(pooled, view.width))
-            .collect();
+        let views = mixture.views.iter().zip(pooled);
+        let inverse: Vec<_> = views.map(|(view, p)| inverse_factor(p, view.width)).collect();
         let mut centered = Array2::<f64>::zeros((k, total));
         let mut start = 0;
         for (view, inverse) in mixture.views.iter().zip(&inverse) {

@@ -20,7 +20,7 @@ use crate::model::components::Components;
 use crate::sets::order;
 use cdimc_core::{ClusterError, Model, check::setting, check_views};
 use cdimc_data::{Matrix, MultiView};
-use ndarray::Axis;
+use ndarray::{ArrayView1, Axis};
 
 /// Third quartile of the standard normal distribution.
 const NORMAL_QUARTILE: f64 = 0.674;
@@ -241,25 +241,16 @@ impl Projection {
 
     /// Returns `Directionsᵀ y`.
     fn in_coordinates(&self, y: &[f64]) -> Vec<f64> {
-        match &self.directions {
-            None => y.to_vec(),
-            Some(directions) => {
-                let product = |q| directions.column(q).iter().zip(y).map(|(d, y)| d * y).sum();
-                (0..directions.ncols()).map(product).collect()
-            }
-        }
+        let Some(directions) = &self.directions else { return y.to_vec() };
+        let product = |of: ArrayView1<'_, f64>| of.iter().zip(y).map(|(d, y)| d * y).sum();
+        directions.columns().into_iter().map(product).collect()
     }
 
     /// Returns `Directions h`.
     fn to_columns(&self, h: &[f64]) -> Vec<f64> {
-        match &self.directions {
-            None => h.to_vec(),
-            Some(directions) => directions
-                .rows()
-                .into_iter()
-                .map(|row| row.iter().zip(h).map(|(d, h)| d * h).sum())
-                .collect(),
-        }
+        let Some(directions) = &self.directions else { return h.to_vec() };
+        let product = |row: ArrayView1<'_, f64>| row.iter().zip(h).map(|(d, h)| d * h).sum();
+        directions.rows().into_iter().map(product).collect()
     }
 }
 

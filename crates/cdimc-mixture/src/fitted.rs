@@ -203,12 +203,8 @@ impl MixtureModel {
         let probabilities = tempered(&raw, self.exponent);
         let confidence = probabilities.rows().into_iter().zip(&labels).map(|(row, &c)| row[c]);
         let distances = distances(observations, &self.mixture, &labels);
-        let far = |i| {
-            distances
-                .iter()
-                .zip(&self.max_distances)
-                .any(|(d, max_distances)| d[i] > *max_distances)
-        };
+        let far =
+            |i: usize| distances.iter().zip(&self.max_distances).any(|(d, most)| d[i] > *most);
         let set = |limits: &Limits, i: usize| {
             let n_views = distances.iter().filter(|d| !d[i].is_nan()).count().max(1);
             limits.set(&probabilities.row(i).to_vec(), n_views, self.settings.coverage)

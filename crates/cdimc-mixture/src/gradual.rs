@@ -26,18 +26,15 @@ impl ViewAgreement {
         let moments = moments_of(observations, &responsibilities);
         let (mixture, pooled) = Mixture::fit(&moments, observations, prior, None);
         let discriminant = Discriminant::new(&mixture, &pooled);
-        let scores: Vec<Array2<f64>> = (0..observations.n_views())
-            .map(|v| scores(observations, &discriminant, v, labels))
-            .collect();
+        let scores = |v| scores(observations, &discriminant, v, labels);
+        let scores: Vec<Array2<f64>> = (0..observations.n_views()).map(scores).collect();
         let pairs = (0..scores.len()).flat_map(|v| (0..v).map(move |w| (v, w)));
-        let nats: Vec<f64> = pairs
-            .filter_map(|(v, w)| {
-                let directions = 0..scores[v].ncols().min(N_DIRECTIONS);
-                let shared = directions
-                    .filter_map(|j| correlation(scores[v].column(j), scores[w].column(j)));
-                shared.reduce(f64::max).map(mutual_information)
-            })
-            .collect();
+        let nats = |(v, w): (usize, usize)| {
+            let directions = 0..scores[v].ncols().min(N_DIRECTIONS);
+            let shared = |j| correlation(scores[v].column(j), scores[w].column(j));
+            directions.filter_map(shared).reduce(f64::max).map(mutual_information)
+        };
+        let nats: Vec<f64> = pairs.filter_map(nats).collect();
         (!nats.is_empty()).then(|| nats.iter().sum::<f64>() / nats.len() as f64)
     }
 }

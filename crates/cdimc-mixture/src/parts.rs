@@ -258,9 +258,8 @@ mod tests {
     const VIEWS: [usize; 3] = [0, 1, 2];
 
     fn data() -> MultiView {
-        let dataset = SyntheticViews { n_samples: 1500, ..SyntheticViews::default() }
-            .generate(Seed::new(1))
-            .unwrap();
+        let views = SyntheticViews { n_samples: 1500, ..SyntheticViews::default() };
+        let dataset = views.generate(Seed::new(1)).unwrap();
         let mask = MissingPattern::PerView(0.3).mask(1500, 3, Seed::new(2)).unwrap();
         dataset.observe(mask).unwrap()
     }
@@ -316,12 +315,10 @@ mod tests {
     fn the_pass_over_all_samples_is_the_sum_of_the_parts() {
         let data = data();
         let (_, model) = fitted(&data);
-        let passes: Vec<Pass> = parts_of(&data, &[512, 512, 300, 176])
-            .iter()
-            .map(|part| model.pass_over(part, &VIEWS).unwrap())
-            .collect();
+        let pass = |part: &MultiView| model.pass_over(part, &VIEWS).unwrap();
+        let passes: Vec<Pass> = parts_of(&data, &[512, 512, 300, 176]).iter().map(pass).collect();
         let sum = Pass::sum(passes.clone()).unwrap().unwrap();
-        let whole = model.pass_over(&data, &VIEWS).unwrap();
+        let whole = pass(&data);
         assert_eq!(sum.n_samples, whole.n_samples);
         let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 * (1.0 + a.abs());
         assert!(near(sum.log_likelihood, whole.log_likelihood));

@@ -66,10 +66,8 @@ impl ClusterNumberSearch {
             }
             self.values(&permuted(&observations, &groups, seed), seed, observer)
         };
-        let values = (0..=N_PERMUTATIONS)
-            .into_par_iter()
-            .map(of_permutation)
-            .collect::<Result<Vec<_>, ClusterError>>()?;
+        let values = (0..=N_PERMUTATIONS).into_par_iter().map(of_permutation);
+        let values = values.collect::<Result<Vec<_>, ClusterError>>()?;
         let statistics = max_z_scores(&values);
         let n_as_large = statistics.iter().filter(|&&value| value >= statistics[0]).count();
         let p_value = n_as_large as f64 / statistics.len() as f64;

@@ -38,12 +38,10 @@ impl Limits {
     /// first cluster.
     pub(crate) fn set(&self, probabilities: &[f64], n_views: usize, coverage: f64) -> Vec<usize> {
         let is_sure = probabilities.iter().any(|&p| p >= coverage);
+        let sure = self.sure.get(n_views - 1);
+        let limit = sure.map_or(0.0, |&sure| if is_sure { sure } else { self.unsure });
         let mut ahead = 0.0;
         let is_in = |&c: &usize| {
-            let limit = self
-                .sure
-                .get(n_views - 1)
-                .map_or(0.0, |&sure| if is_sure { sure } else { self.unsure });
             let is_in = ahead <= limit;
             ahead += probabilities[c];
             is_in

@@ -100,10 +100,8 @@ impl FittedMixture {
                 observer.part(("subsample", b), fits, || clusters_of(b, &seen))?;
             Ok(Subsample { seen, labels, is_afresh })
         };
-        let found = (0..n_subsamples)
-            .into_par_iter()
-            .map(of_subsample)
-            .collect::<Result<Vec<_>, ClusterError>>()?;
+        let found = (0..n_subsamples).into_par_iter().map(of_subsample);
+        let found = found.collect::<Result<Vec<_>, ClusterError>>()?;
         let mut clusters = vec![Mean::default(); k];
         let mut samples = vec![Mean::default(); n];
         for subsample in &found {
@@ -111,14 +109,11 @@ impl FittedMixture {
         }
         let mut sizes = vec![0; k];
         labels.iter().for_each(|&c| sizes[c] += 1);
+        let sized = clusters.iter().zip(sizes);
         let consensus = (n <= MAX_PAIR_SAMPLES).then(|| consensus(n, &found));
         Ok(Stability {
             ambiguous: consensus.as_ref().map(ambiguous),
-            clusters: clusters
-                .iter()
-                .zip(sizes)
-                .map(|(mean, n)| mean.value().filter(|_| n > 1))
-                .collect(),
+            clusters: sized.map(|(mean, n)| mean.value().filter(|_| n > 1)).collect(),
             samples: samples.iter().map(Mean::value).collect(),
             consensus,
             n_subsamples,

@@ -149,19 +149,16 @@ pub(crate) fn observe_given(
 ) -> Observations {
     tracing::trace!(n_samples = data.n_samples(), "views projected");
     let mut seen = Array2::from_elem((data.n_samples(), projections.len()), false);
-    let coordinates: Vec<Array2<f64>> = projections
-        .iter()
-        .enumerate()
-        .map(|(view, projection)| {
-            let Some(given) = views.iter().position(|&v| v == view) else {
-                return Array2::zeros((0, projection.width()));
-            };
-            let x = data.matrix(given);
-            let rows = projection.nonzero_rows(x, data.mask().observed_rows(given));
-            rows.iter().for_each(|&i| seen[[i, view]] = true);
-            projection.of_rows(x, &rows)
-        })
-        .collect();
+    let coordinates = |(view, projection): (usize, &Projection)| {
+        let Some(given) = views.iter().position(|&v| v == view) else {
+            return Array2::zeros((0, projection.width()));
+        };
+        let x = data.matrix(given);
+        let rows = projection.nonzero_rows(x, data.mask().observed_rows(given));
+        rows.iter().for_each(|&i| seen[[i, view]] = true);
+        projection.of_rows(x, &rows)
+    };
+    let coordinates: Vec<Array2<f64>> = projections.iter().enumerate().map(coordinates).collect();
     let resolutions = projections.iter().map(|projection| projection.resolutions.clone()).collect();
     Observations::new(&coordinates, seen.view(), resolutions)
 }

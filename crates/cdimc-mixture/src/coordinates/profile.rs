@@ -165,10 +165,9 @@ mod tests {
     fn rows_of_unit_length_are_as_coarse_as_their_columns() {
         let x = array![[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]];
         // The mean squared length is 4/3.
-        let resolutions = resolutions_of(x, 5, Kind::Unit);
-        resolutions
-            .iter()
-            .for_each(|g| approx::assert_relative_eq!(*g, 1.0 / 8.0, max_relative = 1e-12));
+        for g in resolutions_of(x, 5, Kind::Unit) {
+            approx::assert_relative_eq!(g, 1.0 / 8.0, max_relative = 1e-12);
+        }
     }
 
     #[test]
