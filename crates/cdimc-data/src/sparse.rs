@@ -290,11 +290,9 @@ fn check(
     n_values: usize,
 ) -> Result<(), DataError> {
     let flaw = |rule: String| Err(DataError::Other(format!("a sparse matrix: {rule}")));
-    if places.len() != n_values {
-        return flaw(format!(
-            "{} indices, {n_values} values: the numbers must be equal",
-            places.len()
-        ));
+    let n_indices = places.len();
+    if n_indices != n_values {
+        return flaw(format!("{n_indices} indices, {n_values} values: the numbers must be equal"));
     }
     if starts.first() != Some(&0) || starts.last() != Some(&n_values) {
         let [first, last] = [starts.first(), starts.last()].map(|s| s.copied().unwrap_or(0));
@@ -302,12 +300,9 @@ fn check(
             "pointers from {first} to {last}: they must run from 0 to the number of entries, {n_values}"
         ));
     }
-    if starts.len() - 1 > u32::MAX as usize || n_places > u32::MAX as usize {
-        return flaw(format!(
-            "{} {line}s of {n_places}: at most {} of each",
-            starts.len() - 1,
-            u32::MAX
-        ));
+    let n_lines = starts.len() - 1;
+    if n_lines.max(n_places) > u32::MAX as usize {
+        return flaw(format!("{n_lines} {line}s of {n_places}: at most {} of each", u32::MAX));
     }
     // Starts that do not decrease lie between the first and the last.
     if let Some(i) = starts.windows(2).position(|pair| pair[0] > pair[1]) {
@@ -321,18 +316,16 @@ fn check(
         if let Some(&outside) = in_line.iter().find(|&&j| j as usize >= n_places) {
             return flaw(format!("{line} {i}: {place} index {outside}: must be below {n_places}"));
         }
-        if let Some(pair) = in_line.windows(2).find(|pair| pair[0] >= pair[1]) {
-            return flaw(if pair[0] == pair[1] {
-                format!(
-                    "{line} {i}: {place} index {} twice: a cell has one value (`sum_duplicates()` of SciPy adds them up)",
-                    pair[0]
-                )
+        let mut pairs = in_line.iter().zip(in_line.iter().skip(1));
+        if let Some((before, after)) = pairs.find(|(before, after)| before >= after) {
+            let rule = if before == after {
+                "twice: a cell has one value (`sum_duplicates()` of SciPy adds them up)".into()
             } else {
                 format!(
-                    "{line} {i}: {place} index {} comes after {}: indices must be in order (`sort_indices()` of SciPy puts them so)",
-                    pair[1], pair[0]
+                    "comes after {before}: indices must be in order (`sort_indices()` of SciPy puts them so)"
                 )
-            });
+            };
+            return flaw(format!("{line} {i}: {place} index {after} {rule}"));
         }
     }
     Ok(())
