@@ -189,7 +189,7 @@ pub(crate) fn nearest_orthonormal(
         let matrix = faer_view(a);
         svd(matrix, diagonal, left, right, Par::Seq, stack, Spec::default())
     })
-    .map_err(|_| ClusterError::LinearAlgebra { method, operation, rows: d, columns: k })?;
+    .map_err(|_| failure(method, operation, faer_view(a)))?;
     let mut orthonormal = Array2::zeros((d, k));
     let (left, right) = (left.as_ref(), right.transpose());
     matmul(faer_view_mut(&mut orthonormal), Accum::Replace, left, right, 1.0, Par::Seq);
