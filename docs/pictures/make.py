@@ -268,7 +268,7 @@ def number_of_clusters(scratch):
     panels = [("four clusters", "a clear bend"), ("a gradual change", "it goes on rising"), ("noise", "nothing is shared")]
     picture = Picture(870, 250, "Shared information by number of clusters: four clusters, a gradual change, noise")
     for place, (kind, reading) in enumerate(panels):
-        random.seed(1)
+        random.seed(2)
         centers = [[[random.gauss(0, 1) for _ in range(width)] for _ in range(4)] for _ in VIEWS]
         change = [random.uniform(-1.7, 1.7) for _ in range(n)]
         files = []

@@ -103,16 +103,16 @@ fn commands_of_the_documents_run_as_they_are_written() {
                 assert!((0.65..0.75).contains(&filled) && unfilled > 0.945, "{output}");
                 assert!(messages.contains("they follow the missing pattern"), "{messages}");
             }
-            // "The command above proposes 3, with 4 as the runner-up", and the table of votes.
+            // "The command above proposes 3, with 2 as the runner-up", and the table of votes.
             "docs/guides/number-of-clusters.md" => {
                 let record = std::fs::read_to_string(here.join("result-k/run.json")).unwrap();
                 let record: serde_json::Value = serde_json::from_str(&record).unwrap();
                 let number = &record["cluster-number"];
-                assert!(number["chosen"] == 3 && number["runner-up"] == 4, "{number}");
+                assert!(number["chosen"] == 3 && number["runner-up"] == 2, "{number}");
                 let votes = serde_json::json!([
-                    { "n-clusters": 4, "share": 0.5 },
-                    { "n-clusters": 3, "share": 0.4 },
-                    { "n-clusters": 2, "share": 0.1 },
+                    { "n-clusters": 3, "share": 0.6 },
+                    { "n-clusters": 2, "share": 0.2 },
+                    { "n-clusters": 4, "share": 0.2 },
                 ]);
                 assert_eq!(number["votes"], votes);
             }
@@ -132,9 +132,9 @@ fn commands_of_the_tutorial_run_where_r_is() {
     let folder = tempfile::tempdir().unwrap();
     copy(&root().join("examples"), &folder.path().join("examples"));
     let (output, _) = run(TUTORIAL, &script(TUTORIAL), folder.path());
-    // "79 of the 80 patients with microRNA get the cluster that all assays gave them."
+    // "77 of the 80 patients with microRNA get the cluster that all assays gave them."
     let [accuracy] = accuracies(&output)[..] else { panic!("{output}") };
-    assert!((0.987..0.988).contains(&accuracy), "{output}");
+    assert!((0.962..0.963).contains(&accuracy), "{output}");
 }
 
 /// Returns the documents for readers, relative to the root.

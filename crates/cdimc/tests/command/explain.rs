@@ -73,7 +73,7 @@ fn sets_contain_the_cluster_and_grow_with_the_coverage() {
 fn the_report_links_its_doubtful_samples_to_their_pages() {
     let desk = Desk::new();
     // More clusters than the data have leave samples between them.
-    desk.succeeds("cluster VIEWS -k 7 -q -o out");
+    desk.succeeds("cluster VIEWS -k 8 -q -o out");
     let (report, pages) = (desk.text("out/report.html"), desk.text("out/doubtful.html"));
     let link = report.split_once("<a href=\"doubtful.html#0\">").unwrap().1;
     let id = link.split('<').next().unwrap();
