@@ -443,9 +443,9 @@ fn sharing(found: &[Option<ViewSharing>], names: &[String]) -> Vec<Warning> {
     // Beyond chance, an estimate of at most 0 is an overfit mixture of few samples and no finding.
     let is_overfit = |of: &ViewSharing| of.is_significant() && of.shared_information <= 0.0;
     let alone = || known.iter().filter(|(_, of)| !shares(of) && !is_open(of) && !is_overfit(of));
-    // If no view shares anything, this is one finding.
-    if known.len() > 1 && alone().count() == known.len() {
-        let text = "no two views agree on these clusters".to_owned();
+    // If no view shares anything, this is one finding, even if samples are too few to exclude it.
+    if known.len() > 1 && !known.iter().any(|(_, of)| shares(of) || is_overfit(of)) {
+        let text = "no two views clearly agree on these clusters".to_owned();
         return vec![Warning { sign: Sign::NoSupport, text }];
     }
     let unrelated = alone().map(|&(v, of)| Warning {

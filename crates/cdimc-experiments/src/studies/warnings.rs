@@ -197,17 +197,22 @@ fn flawed(kind: &Kind, flaw: usize, draw: u64) -> Result<Vec<Sign>> {
 
 pub(super) fn run(&Arguments { draws, new }: &Arguments) -> Result<()> {
     let kind = if new { NEW } else { SOUND };
-    let mut n_missed = 0;
+    say!("| flaw | expected | warned | too few samples to tell | neither |");
+    let mut sums = [0; 3];
     for (flaw, (name, expected)) in FLAWS.iter().enumerate() {
-        let mut missed = 0;
+        let mut counts = [0; 3];
         for draw in 0..draws {
             let found = flawed(&kind, flaw, draw)?;
-            missed += u64::from(!expected.iter().any(|sign| found.contains(sign)));
+            let is_open = found.contains(&Sign::TooFewSamples);
+            let is_found = expected.iter().any(|sign| found.contains(sign));
+            counts[if is_found { 0 } else { 2 - usize::from(is_open) }] += 1;
         }
-        n_missed += missed;
-        say!("| {name} | {expected:?} | {missed} of {draws} |");
+        let [warned, open, neither] = counts;
+        say!("| {name} | {expected:?} | {warned} | {open} | {neither} |");
+        sums.iter_mut().zip(counts).for_each(|(sum, n)| *sum += n);
     }
-    say!("| all | | {n_missed} of {} |", FLAWS.len() as u64 * draws);
+    let [warned, open, neither] = sums;
+    say!("| all | | {warned} | {open} | {neither} |");
     let shares: &[f64] = if new { &[0.4, 0.25, 0.15, 0.1, 0.1] } else { &[0.6, 0.25, 0.15] };
     let distance = kind.distance;
     let overlapping = Kind { distance: 0.75 * distance, ..kind };

@@ -88,19 +88,31 @@ fn a_view_of_noise_shares_nothing() {
     assert!(found[0].text.starts_with("view `c` does not support these clusters: "), "{found:?}");
 }
 
-#[test]
-fn a_negative_estimate_beyond_chance_is_no_finding() {
-    let view = |shared_information, p_value| {
+/// Returns the signs about two views with these shared information, p value and least noticed information.
+fn signs_of_sharing(views: [(f64, f64, f64); 2]) -> Vec<Sign> {
+    let view = |(shared_information, p_value, least_noticed)| {
         let text = format!(
-            r#"{{"shared-information":{shared_information},"p-value":{p_value},"least-noticed":0.02,"own-variation":0.1}}"#
+            r#"{{"shared-information":{shared_information},"p-value":{p_value},"least-noticed":{least_noticed}}}"#
         );
         Some(serde_json::from_str::<ViewSharing>(&text).unwrap())
     };
-    let names = ["a".to_owned(), "b".to_owned()];
-    let found = |second| sharing(&[view(0.9, 0.01), second], &names);
-    assert_eq!(found(view(-0.045, 0.01)), []);
-    assert_eq!(found(view(-0.045, 0.5)).len(), 1);
-    assert_eq!(found(view(0.05, 0.01)).len(), 1);
+    let found = sharing(&views.map(view), &["a".to_owned(), "b".to_owned()]);
+    found.into_iter().map(|warning| warning.sign).collect()
+}
+
+#[test]
+fn a_negative_estimate_beyond_chance_is_no_finding() {
+    let found = |second| signs_of_sharing([(0.9, 0.01, 0.02), second]);
+    assert_eq!(found((-0.045, 0.01, 0.02)), []);
+    assert_eq!(found((-0.045, 0.5, 0.02)), [Sign::UnrelatedView]);
+    assert_eq!(found((0.05, 0.01, 0.02)), [Sign::UnrelatedView]);
+    assert_eq!(signs_of_sharing([(-0.045, 0.01, 0.02); 2]), []);
+}
+
+#[test]
+fn clusters_that_no_view_supports_are_in_doubt_even_with_few_samples() {
+    assert_eq!(signs_of_sharing([(0.05, 0.3, 0.2); 2]), [Sign::NoSupport]);
+    assert_eq!(signs_of_sharing([(0.9, 0.01, 0.2), (0.05, 0.3, 0.2)]), [Sign::TooFewSamples]);
 }
 
 #[test]
