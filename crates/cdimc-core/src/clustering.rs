@@ -22,7 +22,7 @@ pub struct Clustering {
     pub curves: Vec<Curve>,
     /// Clusters per sample that contain, with a promised probability, the cluster by all views; ascending, never empty.
     pub sets: Option<Vec<Vec<usize>>>,
-    /// Whether a sample is unlike all training samples of its cluster, if the method has this test.
+    /// Whether a sample is unlike nearly all training samples, if the method has this test.
     pub unusual: Option<Vec<bool>>,
 }
 
