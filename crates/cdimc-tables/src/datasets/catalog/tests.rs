@@ -1,6 +1,7 @@
 //! Tests with catalogs over temporary folders.
 
 use super::Catalog;
+use crate::files::matlab::tests::PLAIN;
 use ndarray::array;
 use std::fs;
 use std::path::Path;
@@ -82,16 +83,8 @@ fn a_manifest_in_a_folder_adds_a_data_set() {
 fn masks_of_another_rate_than_described_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     put(folder.path(), "", Some(TABLE));
-    // A matrix of 3 x 2 bytes in MATLAB 5, two of them 0.
-    let words = [14_u32, 64, 6, 8, 9, 0, 5, 8, 3, 2, 1, 5].map(u32::to_le_bytes).concat();
-    let parts: [&[u8]; 5] = [
-        &[b' '; 124],
-        b"\0\x01IM",
-        &words,
-        b"folds\0\0\0\x02\0\0\0\x06\0\0\0",
-        b"\x01\x01\0\x01\0\x01\0\0",
-    ];
-    fs::write(folder.path().join("tiny/masks.mat"), parts.concat()).unwrap();
+    let folds = PLAIN.array("folds", 9, &[3, 2], &PLAIN.numbers(2, &[1, 1, 0, 1, 0, 1]));
+    fs::write(folder.path().join("tiny/masks.mat"), PLAIN.file(&[folds])).unwrap();
     let masks = |rate: f64| {
         let given = format!("file = \"tiny/masks.mat\"\nvariable = \"folds\"\nrate = {rate}");
         let file = format!("path = \"tiny/masks.mat\"\nsha256 = \"{MASKS_SUM}\"");

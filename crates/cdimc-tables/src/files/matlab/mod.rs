@@ -11,7 +11,7 @@ pub(crate) use version73::is_matlab;
 mod file;
 mod parse;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod version73;
 
 /// Largest nesting of cells; deeper files are circular or malicious.

@@ -13,14 +13,14 @@ const STORAGE: [u32; 10] = [1, 2, 3, 4, 5, 6, 7, 9, 12, 13];
 
 /// Format of a written file.
 #[derive(Debug, Clone, Copy)]
-struct Style {
+pub(crate) struct Style {
     little_endian: bool,
     compressed: bool,
     /// Payloads of up to four bytes share eight with their tag.
     small: bool,
 }
 
-const PLAIN: Style = Style { little_endian: true, compressed: false, small: false };
+pub(crate) const PLAIN: Style = Style { little_endian: true, compressed: false, small: false };
 
 impl Style {
     /// Converts a big-endian number to this byte order.
@@ -49,7 +49,7 @@ impl Style {
         bytes
     }
 
-    fn numbers(self, kind: u32, values: &[i8]) -> Vec<u8> {
+    pub(crate) fn numbers(self, kind: u32, values: &[i8]) -> Vec<u8> {
         let number = |&x: &i8| match kind {
             1 | 2 => self.ordered(&x.to_be_bytes()),
             3 | 4 => self.ordered(&i16::from(x).to_be_bytes()),
@@ -61,7 +61,7 @@ impl Style {
         self.element(kind, &values.iter().flat_map(number).collect::<Vec<u8>>())
     }
 
-    fn array(self, name: &str, class: u32, shape: &[u32], body: &[u8]) -> Vec<u8> {
+    pub(crate) fn array(self, name: &str, class: u32, shape: &[u32], body: &[u8]) -> Vec<u8> {
         let flags = [self.u32(class), self.u32(0)].concat();
         let shape: Vec<u8> = shape.iter().flat_map(|&extent| self.u32(extent)).collect();
         let content = [
@@ -73,7 +73,7 @@ impl Style {
         self.element(14, &content.concat())
     }
 
-    fn file(self, variables: &[Vec<u8>]) -> Vec<u8> {
+    pub(crate) fn file(self, variables: &[Vec<u8>]) -> Vec<u8> {
         let mut bytes = vec![b' '; 124];
         bytes.extend(if self.little_endian { *b"\0\x01IM" } else { *b"\x01\0MI" });
         for variable in variables {
