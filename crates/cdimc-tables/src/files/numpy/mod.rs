@@ -302,9 +302,7 @@ mod tests {
         assert_eq!(read("c.npz", bytes, "").unwrap(), "c | - | - | 0/1 | 1.5 0; 0 8; 6 0");
         for (format, shape, starts, expected) in [
             ("coo", [2, 3], &[0, 2, 3], "save it with scipy.sparse.save_npz(FILE, X.tocsr())"),
-            ("csr", [2, 2], &[0, 2, 3], "row 0: column index 2: must be below 2"),
             ("csr", [2, 3], &[0, 2, -3], "pointers from 0 to"),
-            ("csr", [3, 3], &[0, 2, 3], "3 pointers for 3 rows"),
         ] {
             let message = read("c.npz", of_scipy(format, shape, starts), "").unwrap_err();
             assert!(message.starts_with("c.npz: ") && message.contains(expected), "{message}");
