@@ -359,10 +359,4 @@ mod tests {
         write("assay,primary\nrna,p1\n");
         testing::refused(map(), "no column `colname`");
     }
-
-    #[test]
-    fn a_broken_pattern_gives_a_message_of_one_line() {
-        let message = SampleNames::by_pattern("^(.{12}", Replicates::Refuse).unwrap_err();
-        assert_eq!(message, "`^(.{12}` is not a regular expression: unclosed group");
-    }
 }

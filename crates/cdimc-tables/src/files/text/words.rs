@@ -153,10 +153,6 @@ mod tests {
             ("id,age,age\np,1,2\n", "two columns are named `age`$"),
             ("PAR1\0\0", "is a Parquet file: only text can be read here"),
             (
-                "id,class\np,u\nq,\"v\nr,u\ns,v\n",
-                "a quote that opens in line 3 or below is never closed$",
-            ),
-            (
                 "Clinical data;;\n;;\nid;age;sex\np1;3;f\np2;4;m\n",
                 "--skip-lines 2 leaves them out (only the first column has a name)",
             ),
