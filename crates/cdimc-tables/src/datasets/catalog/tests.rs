@@ -154,27 +154,15 @@ fn a_table_of_text_is_an_error() {
 #[test]
 fn files_of_images_with_more_samples_than_described_are_an_error() {
     // Three samples of one value, twice; two are described, fewer than the first file has.
-    let images = [&[0_u8, 0, 8, 1, 0, 0, 0, 3][..], &[5, 6, 7]].concat();
-    let sum = super::sha256(&images[..]).unwrap();
-    let (one_view, _) = TINY.split_once("\n[[view]]\nname = \"right\"").unwrap();
-    let manifest = [
-        ("n-samples = 3", "n-samples = 2"),
-        ("width = 2", "width = 1"),
-        (r#""csv", file = "tiny/table.csv", columns = [3, 4]"#, r#""idx", files = ["a.idx"]"#),
-        (
-            r#""csv", file = "tiny/table.csv", columns = [0, 2]"#,
-            r#""idx", files = ["a.idx", "a.idx"]"#,
-        ),
-        ("tiny/table.csv", "a.idx"),
-        ("SUM", &sum),
-    ];
-    let manifest =
-        manifest.iter().fold(one_view.to_owned(), |text, (from, to)| text.replace(from, to));
-    let folder = tempfile::tempdir().unwrap();
-    put(folder.path(), &manifest, None);
-    fs::write(folder.path().join("a.idx"), &images).unwrap();
-    let message = catalog(folder.path()).load("tiny").unwrap_err().to_string();
-    assert!(message.ends_with("a.idx, a.idx hold 6 samples: 2 are needed"), "{message}");
+    let images = "\0\0\x08\x01\0\0\0\x03\x05\x06\x07";
+    let sum = super::sha256(images.as_bytes()).unwrap();
+    let table = r#""csv", file = "tiny/table.csv", columns = [0, 2]"#;
+    let files = r#""idx", files = ["tiny/table.csv", "tiny/table.csv"]"#;
+    let manifest = TINY.replace("n-samples = 3", "n-samples = 2").replace("width = 2", "width = 1");
+    let manifest = manifest.replace(table, files).replace("SUM", &sum);
+    let message = load_error(&manifest, Some(images));
+    let expected = "tiny/table.csv, tiny/table.csv hold 6 samples: 2 are needed";
+    assert!(message.ends_with(expected), "{message}");
 }
 
 #[test]
