@@ -1,6 +1,6 @@
 """Compares the values read by `damage.py` with NumPy, SciPy, h5py and pyarrow on the same files.
 
-    python compare.py RESULTS.jsonl [SUMMARY.json]
+    python compare.py RESULTS.jsonl
 
 Files that either side refuses are counted and skipped. The script restarts itself if a library crashes or hangs.
 """
