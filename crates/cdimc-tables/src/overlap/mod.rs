@@ -275,9 +275,9 @@ mod tests {
     use super::*;
     use ndarray::Array2;
 
-    fn table(name: &str, ids: &[&str]) -> Table {
+    fn table(name: &str, ids: &[impl ToString]) -> Table {
         let values = Array2::zeros((ids.len(), 2));
-        Table::with_ids(name, Some(ids.iter().map(|&id| id.into()).collect()), values)
+        Table::with_ids(name, Some(ids.iter().map(ToString::to_string).collect()), values)
     }
 
     #[test]
@@ -303,17 +303,14 @@ mod tests {
         let barcodes = |tail: &str, from: usize, n: usize| -> Vec<String> {
             (from..from + n).map(|i| format!("TCGA-OR-A5{i:02}-01A-{tail}")).collect()
         };
-        let named = |name: &str, ids: &[String]| {
-            table(name, &ids.iter().map(String::as_str).collect::<Vec<_>>())
-        };
-        let (rna, protein) =
-            (named("rna", &barcodes("11R-07", 0, 20)), named("protein", &barcodes("21-20", 3, 19)));
+        let rna = table("rna", &barcodes("11R-07", 0, 20));
+        let protein = table("protein", &barcodes("21-20", 3, 19));
         let hint = "the first 12 characters are shared by 17 of 20: --id-pattern '^(.{12})'";
         let message = describe_disjoint_ids(&[rna.clone(), protein.clone()]);
         assert!(message.ends_with(hint), "{message}");
         assert!(warnings(&[rna.clone(), protein])[0].ends_with(hint));
         // Two rows of one patient cannot both be that patient.
-        let twice = named("twice", &[barcodes("31-20", 0, 9), barcodes("21-20", 0, 9)].concat());
+        let twice = table("twice", &[barcodes("31-20", 0, 9), barcodes("21-20", 0, 9)].concat());
         assert!(!describe_disjoint_ids(&[rna, twice]).contains("--id-pattern"));
         let short = [table("a", &["xy1", "xy2"]), table("b", &["xz1", "xz2"])];
         assert!(!describe_disjoint_ids(&short).contains("first"));
