@@ -4,7 +4,7 @@ mod models;
 mod runs;
 
 use cdimc_cluster::{Advanced, CdimcNet, Finetune, Input, OneOrMore, Pretrain};
-use cdimc_core::{ClusterError, Clusterer};
+use cdimc_core::{ClusterError, Clusterer, Clustering};
 use cdimc_data::{MultiView, Seed, ViewMask};
 use cdimc_mixture::TMixture;
 use ndarray::{Array1, Array2, Axis};
@@ -60,6 +60,12 @@ fn chosen() -> CdimcNet {
     CdimcNet { input, alpha, restarts: 2, choice, finetune, advanced, ..small() }
 }
 
+/// Returns the values of a curve; none if there is no such curve.
+fn curve(found: &Clustering, name: &str) -> Vec<f64> {
+    let found = found.curves.iter().find(|curve| curve.name == name);
+    found.map(|curve| curve.values.clone()).unwrap_or_default()
+}
+
 /// Returns whether two labelings are the same partition.
 fn same_partition(a: &[usize], b: &[usize]) -> bool {
     (0..a.len()).all(|i| (0..i).all(|j| (a[i] == a[j]) == (b[i] == b[j])))
@@ -97,23 +103,16 @@ fn another_seed_gives_other_bits() {
 #[test]
 fn the_ablations_are_settings() {
     let (data, _) = blobs(40, 11);
-    let base = small();
-    let all = Finetune { self_paced: false, ..base.finetune.clone() };
-    let no_pretrain = Pretrain { epochs: 0, ..base.pretrain.clone() };
-    let no_rounds = Finetune { rounds: 0, ..base.finetune.clone() };
-    for net in [
-        CdimcNet { alpha: OneOrMore::One(0.0), ..base.clone() },
-        CdimcNet { finetune: all.clone(), ..base.clone() },
-        CdimcNet { pretrain: no_pretrain, ..base.clone() },
-        CdimcNet { finetune: no_rounds, ..base.clone() },
-    ] {
-        let found = net.cluster(&data, 3, Seed::new(1)).unwrap();
-        assert_eq!(found.labels.len(), 40);
-        if net.finetune == all {
-            let selected = found.curves.iter().find(|c| c.name == "selected").unwrap();
-            assert!(selected.values.iter().all(|&n| n == 40.0));
-        }
-    }
+    let found = |ablate: fn(&mut CdimcNet)| {
+        let mut net = small();
+        ablate(&mut net);
+        net.cluster(&data, 3, Seed::new(1)).unwrap()
+    };
+    found(|net| net.alpha = OneOrMore::One(0.0));
+    let without_epochs = found(|net| net.pretrain.epochs = 0);
+    assert!(curve(&without_epochs, "pretrain-loss").is_empty());
+    let of_all = found(|net| net.finetune.self_paced = false);
+    assert_eq!(curve(&of_all, "selected"), [40.0; 5]);
 }
 
 #[test]
@@ -132,8 +131,7 @@ fn the_stopping_rule_needs_its_rounds_and_a_settled_labeling() {
     let finetune = Finetune { rounds: 50, ..small().finetune };
     let advanced = Advanced { minimum_rounds: 3, ..small().advanced };
     let net = CdimcNet { finetune, advanced, ..small() };
-    let curves = net.cluster(&data, 3, Seed::new(1)).unwrap().curves;
-    let changed = curves.into_iter().find(|c| c.name == "labels-changed").unwrap().values;
+    let changed = curve(&net.cluster(&data, 3, Seed::new(1)).unwrap(), "labels-changed");
     assert!(changed.len() >= 3 && changed.len() < 50);
     assert_eq!(changed.last(), Some(&0.0));
     assert!(changed[2..changed.len() - 1].iter().all(|&share| share > 0.0));

@@ -1,16 +1,11 @@
 //! Tests of the runs of a training: their steps and checkpoints, which settings continue, and which run is the result.
 
-use super::{blobs, chosen, mean_of_blob, same_partition, small};
+use super::{blobs, chosen, curve, mean_of_blob, same_partition, small};
 use cdimc_cluster::{Advanced, CdimcNet, Finetune, Input, OneOrMore, Pretrain, Training};
-use cdimc_core::{ClusterError, Clusterer, Clustering, Fitted, Model, Silent, Step};
+use cdimc_core::{ClusterError, Clusterer, Fitted, Model, Silent, Step};
 use cdimc_data::{MultiView, Seed, ViewMask};
 use ndarray::Array2;
 use std::ops::ControlFlow;
-
-fn curve(found: &Clustering, name: &str) -> Vec<f64> {
-    let found = found.curves.iter().find(|curve| curve.name == name);
-    found.map(|curve| curve.values.clone()).unwrap_or_default()
-}
 
 #[test]
 fn the_result_is_the_run_with_most_shared_information_and_its_settings() {
