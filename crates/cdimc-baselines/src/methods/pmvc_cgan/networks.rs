@@ -295,30 +295,25 @@ fn scale_to_one(rows: &Tensor) -> Result<Tensor> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn assert_close(found: &Tensor, expected: [[f32; 2]; 2]) {
-        let found = found.to_vec2::<f32>().unwrap();
-        for (found, expected) in found.iter().flatten().zip(expected.iter().flatten()) {
-            assert!((found - expected).abs() < 1e-6, "{found} {expected}");
-        }
-    }
+    use crate::methods::pmvc_cgan::array as values;
+    use approx::assert_abs_diff_eq;
+    use ndarray::array;
 
     #[test]
     fn soft_assignments_follow_students_t() {
         let latents = Tensor::new(&[[0.0_f32, 0.0], [1.0, 0.0]], &Device::Cpu).unwrap();
         let centers = Tensor::new(&[[0.0_f32, 0.0], [0.0, 1.0]], &Device::Cpu).unwrap();
         // Squared distances 0, 1 and 1, 2.
-        assert_close(
-            &soft_assignment(&latents, &centers).unwrap(),
-            [[2.0 / 3.0, 1.0 / 3.0], [0.6, 0.4]],
-        );
+        let found = values(&soft_assignment(&latents, &centers).unwrap()).unwrap();
+        assert_abs_diff_eq!(found, array![[2.0 / 3.0, 1.0 / 3.0], [0.6, 0.4]], epsilon = 1e-6);
     }
 
     #[test]
     fn the_target_squares_assignments_and_makes_clusters_equal() {
         let q = Tensor::new(&[[0.5_f32, 0.5], [1.0, 0.0]], &Device::Cpu).unwrap();
         // q² / f: 1/6, 1/2 and 2/3, 0.
-        assert_close(&target_distribution(&q).unwrap(), [[0.25, 0.75], [1.0, 0.0]]);
+        let found = values(&target_distribution(&q).unwrap()).unwrap();
+        assert_abs_diff_eq!(found, array![[0.25, 0.75], [1.0, 0.0]], epsilon = 1e-6);
     }
 
     #[test]
