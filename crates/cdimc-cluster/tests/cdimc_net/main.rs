@@ -128,9 +128,8 @@ fn a_last_batch_of_one_row_and_a_view_with_fewer_rows_than_neighbors_work() {
 #[test]
 fn the_stopping_rule_needs_its_rounds_and_a_settled_labeling() {
     let (data, _) = blobs(60, 13);
-    let finetune = Finetune { rounds: 50, ..small().finetune };
-    let advanced = Advanced { minimum_rounds: 3, ..small().advanced };
-    let net = CdimcNet { finetune, advanced, ..small() };
+    let mut net = small();
+    (net.finetune.rounds, net.advanced.minimum_rounds) = (50, 3);
     let changed = curve(&net.cluster(&data, 3, Seed::new(1)).unwrap(), "labels-changed");
     assert!(changed.len() >= 3 && changed.len() < 50);
     assert_eq!(changed.last(), Some(&0.0));

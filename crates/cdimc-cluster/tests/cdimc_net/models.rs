@@ -1,7 +1,7 @@
 //! Tests of prediction, imputation and files of trained models.
 
 use super::{blobs, mean_of_blob, same_partition, small};
-use cdimc_cluster::{Advanced, CdimcModel, CdimcNet, Finetune, Pretrain};
+use cdimc_cluster::{CdimcModel, CdimcNet, Finetune, Pretrain};
 use cdimc_core::{Clustering, Model, Silent};
 use cdimc_data::{MultiView, Seed};
 use cdimc_mixture::{MixtureModel, TMixture};
@@ -55,9 +55,8 @@ fn a_model_of_an_earlier_version_is_read_and_predicts_as_before() {
 fn a_sample_gets_the_same_bits_alone_and_among_others() {
     let (data, _) = blobs(300, 8);
     // So wide that matrix products sum in two parts.
-    let advanced = Advanced { wide: Some(600), ..small().advanced };
-    let pretrain = Pretrain { epochs: 2, ..small().pretrain };
-    let net = CdimcNet { advanced, pretrain, ..small() };
+    let mut net = small();
+    (net.advanced.wide, net.pretrain.epochs) = (Some(600), 2);
     let (model, clustering) = net.train(&data, 3, Seed::new(1), &Silent).unwrap();
     // Samples with all views are as many rows in each.
     let whole = (0..300).filter(|&i| data.mask().n_views_of(i) == 3);

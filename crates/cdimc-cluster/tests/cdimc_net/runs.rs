@@ -1,7 +1,7 @@
 //! Tests of the runs of a training: their steps and checkpoints, which settings continue, and which run is the result.
 
 use super::{blobs, chosen, curve, mean_of_blob, same_partition, small};
-use cdimc_cluster::{Advanced, CdimcNet, Finetune, Input, OneOrMore, Pretrain, Training};
+use cdimc_cluster::{CdimcNet, Finetune, Input, OneOrMore, Pretrain, Training};
 use cdimc_core::{ClusterError, Clusterer, Fitted, Model, Silent, Step};
 use cdimc_data::{MultiView, Seed, ViewMask};
 use ndarray::Array2;
@@ -109,13 +109,8 @@ fn the_network_reads_few_coordinates_of_wide_views() {
     let wide = Array2::from_shape_fn((60, 90), |(i, j)| noise(i, j));
     let views = (0..3).map(|v| ndarray::concatenate![ndarray::Axis(1), data.view(v), wide]);
     let data = MultiView::new(views.collect(), data.mask().clone()).unwrap();
-    let net = CdimcNet {
-        directions: 6,
-        restarts: 1,
-        pretrain: Pretrain { epochs: 100, ..chosen().pretrain },
-        advanced: Advanced { wide: None, ..chosen().advanced },
-        ..chosen()
-    };
+    let mut net = CdimcNet { directions: 6, restarts: 1, ..chosen() };
+    (net.advanced.wide, net.pretrain.epochs) = (None, 100);
     assert_eq!(net.input, Input::Coordinates);
     let (model, found) = net.train(&data, 3, Seed::new(1), &Silent).unwrap();
     assert!(same_partition(&found.labels, &truth), "{:?}", found.labels);
@@ -139,9 +134,8 @@ fn the_network_reads_few_coordinates_of_wide_views() {
 #[test]
 fn the_announced_memory_covers_a_checkpoint() {
     let (data, _) = blobs(60, 3);
-    let advanced = Advanced { wide: Some(1500), ..small().advanced };
-    let pretrain = Pretrain { epochs: 1, ..small().pretrain };
-    let net = CdimcNet { advanced, pretrain, restarts: 2, ..small() };
+    let mut net = CdimcNet { restarts: 2, ..small() };
+    (net.advanced.wide, net.pretrain.epochs) = (Some(1500), 1);
     let mut training = net.start(&data, 3, Seed::new(1), &Silent).unwrap();
     let mut largest = 0;
     while training.step().unwrap().is_some() {
@@ -158,9 +152,8 @@ fn resume(data: &MultiView, checkpoint: &[u8]) -> Result<Training, ClusterError>
 #[test]
 fn a_training_resumed_after_any_step_ends_in_the_same_bits() {
     let (data, _) = blobs(45, 5);
-    let net = CdimcNet { pretrain: Pretrain { epochs: 3, ..small().pretrain }, ..small() };
-    let several = CdimcNet { pretrain: net.pretrain.clone(), ..chosen() };
-    for net in [net, several] {
+    for mut net in [small(), chosen()] {
+        net.pretrain.epochs = 3;
         let (model, clustering) = net.train(&data, 3, Seed::new(1), &Silent).unwrap();
         let mut all = net.start(&data, 3, Seed::new(1), &Silent).unwrap();
         let n_steps = std::iter::from_fn(|| all.step().unwrap()).count();
