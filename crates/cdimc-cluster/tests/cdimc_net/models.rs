@@ -17,8 +17,6 @@ fn models_give_the_training_samples_their_clusters_also_after_a_round_trip() {
     let (model, clustering) = small().train(&data, 3, Seed::new(1), &Silent).unwrap();
     let prediction = model.predict(&data).unwrap();
     assert_eq!(prediction, Clustering { curves: Vec::new(), ..clustering });
-    let confidence = prediction.confidence.as_ref().unwrap();
-    assert!(confidence.iter().all(|sure| (0.0..=1.0).contains(sure)));
 
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.safetensors");
@@ -120,11 +118,9 @@ fn finetuning_does_not_change_imputation() {
 }
 
 #[test]
-fn a_missing_file_and_other_views_than_the_models_are_clear_errors() {
+fn other_views_than_the_models_are_clear_errors() {
     let (data, _) = blobs(30, 16);
     let (model, _) = small().train(&data, 3, Seed::new(1), &Silent).unwrap();
-    let error = CdimcModel::load("none", &TMixture::default()).unwrap_err().to_string();
-    assert_eq!(error, "none: no such file");
     let refusal = |views| {
         let data = MultiView::from_nan_rows(views).unwrap();
         model.predict(&data).unwrap_err().to_string()
