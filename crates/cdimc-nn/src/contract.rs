@@ -232,7 +232,7 @@ fn fused_gradients_are_the_slopes_of_the_loss() {
     for (batch, goal) in goals {
         let (_, gradients) = loss(&case.weights, &batch, goal);
         let mut weights = case.weights.clone();
-        for (place, gradient) in parameters(&gradients.clone()).into_iter().enumerate() {
+        for (place, gradient) in parameters(&gradients).into_iter().enumerate() {
             let value = parameters(&weights)[place];
             let mut at = |value: f32| {
                 set_parameter(&mut weights, place, value);
@@ -298,13 +298,12 @@ fn the_number_of_threads_changes_no_bit() {
 #[test]
 fn a_batch_without_selected_samples_has_the_graph_term_only() {
     let case = Case::new(4);
-    let batch = FIRST;
     let none = vec![false; N];
     let targets = Targets { selected: &none, ..case.targets() };
     let mut energy = 0.0;
     for (v, view) in case.input.views.iter().enumerate() {
-        let rows = view.rows_of(&batch);
-        let z = chain(&case.weights.views[v].encoder, view.values_of(&batch));
+        let rows = view.rows_of(&FIRST);
+        let z = chain(&case.weights.views[v].encoder, view.values_of(&FIRST));
         for (i, &row) in rows.iter().enumerate() {
             let neighbors = case.graphs[v].neighbors(row as usize).iter();
             for j in neighbors.filter_map(|j| rows.binary_search(j).ok()) {
@@ -312,11 +311,11 @@ fn a_batch_without_selected_samples_has_the_graph_term_only() {
             }
         }
     }
-    let expected = ALPHA / (WIDTHS.len() * batch.len()) as f64 * energy;
+    let expected = ALPHA / (WIDTHS.len() * FIRST.len()) as f64 * energy;
     for place in places() {
         let mut trainer = case.trainer(place);
         trainer.start(ADAM).unwrap();
-        let loss = trainer.train(std::slice::from_ref(&batch), Goal::Clusters(targets)).unwrap();
+        let loss = trainer.train(&[FIRST], Goal::Clusters(targets)).unwrap();
         approx::assert_relative_eq!(expected, loss, max_relative = 1e-5);
         assert!(parameters(&trainer.weights().unwrap()).iter().all(|value| value.is_finite()));
     }
@@ -419,9 +418,7 @@ fn parts_that_do_not_fit_are_errors() {
         }
     }
     let mut blind = Case::new(9);
-    let mut input = NetworkInput::clone(&blind.input);
-    input.n_samples += 1;
-    blind.input = Arc::new(input);
+    Arc::make_mut(&mut blind.input).n_samples += 1;
     let error = blind.try_trainer(FUSED, ALPHA).err().unwrap();
     let expected = format!("sample {N} has no view: every sample needs at least one");
     assert_eq!(error.to_string(), expected);

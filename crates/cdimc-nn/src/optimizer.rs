@@ -250,11 +250,6 @@ mod tests {
     use super::*;
     use candle_core::Device;
 
-    const OPTIMIZERS: [Optimizer; 2] = [
-        Optimizer::Sgd { learning_rate: 0.1, momentum: 0.9 },
-        Optimizer::Adam { learning_rate: 0.1, beta1: 0.5, beta2: 0.999 },
-    ];
-
     /// Returns `start` after four steps down Σ x³, with gradient 3x², by the definitions.
     fn expected(optimizer: Optimizer, start: f64) -> f64 {
         let (mut x, mut mean, mut square) = (start, 0.0, 0.0);
@@ -279,7 +274,10 @@ mod tests {
 
     #[test]
     fn slices_and_tensors_take_the_steps_of_the_definitions() {
-        for optimizer in OPTIMIZERS {
+        for optimizer in [
+            Optimizer::Sgd { learning_rate: 0.1, momentum: 0.9 },
+            Optimizer::Adam { learning_rate: 0.1, beta1: 0.5, beta2: 0.999 },
+        ] {
             let start = [0.4_f32, -0.3, 0.1];
             let mut theta = start.map(f64::from);
             let mut moments = [[0.0; 3]; 2];
