@@ -6,7 +6,7 @@
 use crate::numbers::mean;
 use cdimc_core::{ClusterError, Model};
 use cdimc_data::{MultiView, Seed, Standardizer, ViewMask};
-use ndarray::Array1;
+use ndarray::{Array1, Array2};
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
@@ -50,6 +50,18 @@ pub fn recoveries(
     views: &[usize],
     seed: Seed,
 ) -> Result<Vec<Recovery>, ClusterError> {
+    let impute = |hidden: &MultiView| model.impute_from(hidden, views);
+    recoveries_by(impute, model.standardizers(), data, views, seed)
+}
+
+/// Same as [`recoveries`]; `impute` returns every view of a model that has these standardizers.
+fn recoveries_by(
+    impute: impl Fn(&MultiView) -> Result<Vec<Array2<f64>>, ClusterError>,
+    standardizers: &[Standardizer],
+    data: &MultiView,
+    views: &[usize],
+    seed: Seed,
+) -> Result<Vec<Recovery>, ClusterError> {
     let mask = data.mask();
     let mut found = Vec::new();
     for given in 0..data.n_views() {
@@ -67,8 +79,8 @@ pub fn recoveries(
         let tables = (0..data.n_views()).map(|v| data.view(v).to_owned()).collect();
         let hidden = MultiView::new(tables, ViewMask::new(entries)?)?;
         let view = views[given];
-        let filled = &model.impute_from(&hidden, views)?[view];
-        let scale = Array1::from(model.standardizers()[view].scale.clone());
+        let filled = &impute(&hidden)?[view];
+        let scale = Array1::from(standardizers[view].scale.clone());
         // In a constant column no error can be counted in standard deviations.
         let scale = scale.mapv(|s| if s > 0.0 { s } else { 1.0 });
         // Mean squared error of a guess for the hidden row at a place.
@@ -86,7 +98,7 @@ pub fn recoveries(
         let (center, means) = (mean_of(&rows), mean_of(&hidden.mask().observed_rows(given)));
         let left = error(&|place| filled.row(rows[place]).to_owned());
         let total = error(&|_| center.clone());
-        let scales: Vec<_> = views.iter().map(|&view| &model.standardizers()[view]).collect();
+        let scales: Vec<_> = views.iter().map(|&view| &standardizers[view]).collect();
         let nearest = means_of_nearest(&hidden, given, &scales, &rows, seed);
         found.push(Recovery {
             view,
@@ -142,62 +154,21 @@ fn means_of_nearest(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cdimc_core::Clustering;
-    use ndarray::Array2;
 
-    /// Returns the true values of each view plus `off`, whatever is hidden.
-    #[derive(Debug)]
-    struct Oracle {
-        views: Vec<Array2<f64>>,
-        off: f64,
-        standardizers: Vec<Standardizer>,
-    }
-
-    impl Model for Oracle {
-        fn method(&self) -> &'static str {
-            "oracle"
-        }
-
-        fn n_clusters(&self) -> usize {
-            1
-        }
-
-        fn standardizers(&self) -> &[Standardizer] {
-            &self.standardizers
-        }
-
-        fn predict_from(&self, _: &MultiView, _: &[usize]) -> Result<Clustering, ClusterError> {
-            Err(ClusterError::Model("has no clusters".into()))
-        }
-
-        fn impute_from(
-            &self,
-            _: &MultiView,
-            _: &[usize],
-        ) -> Result<Vec<Array2<f64>>, ClusterError> {
-            Ok(self.views.iter().map(|view| view.mapv(|x| x + self.off)).collect())
-        }
-
-        fn archive(&self) -> Result<cdimc_core::archive::Archive, ClusterError> {
-            Err(ClusterError::Model("has no file".into()))
-        }
-    }
-
-    fn oracle(off: f64) -> (Oracle, MultiView) {
+    #[test]
+    fn the_truth_is_recovered_whole_and_an_offset_is_the_error() {
         let angle = |i: usize| i as f64 / 100.0 * std::f64::consts::PI;
         let first = Array2::from_shape_fn((100, 2), |(i, j)| (angle(i) * (j + 1) as f64).sin());
         let second = Array2::from_shape_fn((100, 3), |(i, j)| (angle(i) + j as f64).cos());
         let views = vec![first, second];
         let data = MultiView::from_nan_rows(views.clone()).unwrap();
         let ones = |width| Standardizer { mean: vec![0.0; width], scale: vec![1.0; width] };
-        (Oracle { views, off, standardizers: vec![ones(2), ones(3)] }, data)
-    }
-
-    #[test]
-    fn the_truth_is_recovered_whole_and_an_offset_is_the_error() {
-        for off in [0.0, 0.25] {
-            let (model, data) = oracle(off);
-            let found = recoveries(&model, &data, &[0, 1], Seed::new(1)).unwrap();
+        for off in [0.0_f64, 0.25] {
+            // The true values plus `off`, whatever is hidden.
+            let impute = |_: &MultiView| Ok(views.iter().map(|view| view + off).collect());
+            let standardizers = [ones(2), ones(3)];
+            let found = recoveries_by(impute, &standardizers, &data, &[0, 1], Seed::new(1));
+            let found = found.unwrap();
             assert_eq!(
                 found.iter().map(|r| (r.view, r.hidden_rows)).collect::<Vec<_>>(),
                 [(0, 10), (1, 10)]
