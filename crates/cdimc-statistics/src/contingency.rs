@@ -50,9 +50,14 @@ impl Contingency {
         for (category, group) in categories.into_iter().zip(groups) {
             counts[category][group] += 1;
         }
+        Some(Self::of_counts(counts))
+    }
+
+    /// Returns the table of at least one row of counts.
+    fn of_counts(counts: Vec<Vec<usize>>) -> Self {
         let rows = counts.iter().map(|row| row.iter().sum()).collect();
-        let columns = (0..columns).map(|j| counts.iter().map(|row| row[j]).sum()).collect();
-        Some(Self { counts, rows, columns })
+        let columns = (0..counts[0].len()).map(|j| counts.iter().map(|row| row[j]).sum()).collect();
+        Self { counts, rows, columns }
     }
 
     /// Computes Pearson's test.
@@ -222,20 +227,9 @@ mod tests {
     use rand::SeedableRng;
     use rand::rngs::SmallRng;
 
-    fn samples(counts: &[&[usize]]) -> (Vec<usize>, Vec<usize>) {
-        let mut pairs = Vec::new();
-        for (i, row) in counts.iter().enumerate() {
-            for (j, &count) in row.iter().enumerate() {
-                pairs.extend(std::iter::repeat_n((i, j), count));
-            }
-        }
-        pairs.into_iter().unzip()
-    }
-
     #[test]
     fn drawn_tables_come_near_the_exact_test() {
-        let (categories, groups) = samples(&[&[5, 1, 0], &[1, 4, 3], &[2, 2, 6]]);
-        let table = Contingency::new(&categories, &groups).unwrap();
+        let table = Contingency::of_counts(vec![vec![5, 1, 0], vec![1, 4, 3], vec![2, 2, 6]]);
         assert!(table.is_sparse());
         let drawn = table.fisher_drawn(20_000, &mut SmallRng::seed_from_u64(1));
         let exact = table.fisher(1_000_000).unwrap();
@@ -252,8 +246,7 @@ mod tests {
 
     #[test]
     fn likely_tables_need_few_draws() {
-        let (categories, groups) = samples(&[&[10, 10], &[10, 10]]);
-        let table = Contingency::new(&categories, &groups).unwrap();
+        let table = Contingency::of_counts(vec![vec![10; 2]; 2]);
         assert_eq!(table.fisher_drawn(9999, &mut SmallRng::seed_from_u64(1)), 1.0);
         assert!(!table.is_sparse());
     }
