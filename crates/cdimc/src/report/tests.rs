@@ -28,20 +28,15 @@ fn clustered() -> (Joined, Clustering) {
 }
 
 fn html_of(method: &str, joined: &Joined, clustering: &Clustering) -> String {
-    html_of_warned((&[Sign::SingleSamples], 2), method, joined, clustering)
+    warned_html(&[Sign::SingleSamples], method, joined, clustering)
 }
 
-/// The page of clusters with these signs, of a run that requested `n_clusters` clusters.
-fn html_of_warned(
-    (signs, n_clusters): (&[Sign], usize),
-    method: &str,
-    joined: &Joined,
-    clustering: &Clustering,
-) -> String {
+/// The page of clusters with these signs, of a run that requested five.
+fn warned_html(signs: &[Sign], method: &str, joined: &Joined, clustering: &Clustering) -> String {
     let warning = |&sign: &Sign| Warning { sign, text: "<one> sample".into() };
     let outcome = Outcome {
         clustering: clustering.clone(),
-        n_clusters,
+        n_clusters: 5,
         cluster_number: None,
         model: None,
         stability: None,
@@ -106,11 +101,11 @@ fn a_page_with_one_cluster_has_no_markers() {
 #[test]
 fn a_note_does_not_make_clusters_doubtful() {
     let (joined, clustering) = clustered();
-    let html = html_of_warned((&[Sign::SmallClusters], 2), "concat", &joined, &clustering);
+    let html = warned_html(&[Sign::SmallClusters], "concat", &joined, &clustering);
     assert!(html.contains("Looks sound: no check raised a doubt about the clusters."));
     assert!(html.contains("Note: &lt;one&gt; sample. They may be rare groups or outliers."));
     let signs = [Sign::SmallClusters, Sign::SingleSamples];
-    let html = html_of_warned((&signs, 2), "concat", &joined, &clustering);
+    let html = warned_html(&signs, "concat", &joined, &clustering);
     assert!(html.contains("Use with care, for the reason below."));
 }
 
@@ -119,19 +114,19 @@ fn a_verdict_counts_every_doubt() {
     let (joined, mut clustering) = clustered();
     clustering.probabilities = Some(Array2::from_elem((6, 2), 0.5));
     clustering.confidence = Some(vec![0.6; 6]);
-    let html = html_of_warned((&[], 2), "t-mixture", &joined, &clustering);
+    let html = warned_html(&[], "t-mixture", &joined, &clustering);
     assert!(html.contains("Use with care, for the reason below."), "{html}");
     assert!(html.contains("only 0 % have probability 0.9 or more."));
-    let html = html_of_warned((&[Sign::MissingPattern], 2), "t-mixture", &joined, &clustering);
+    let html = warned_html(&[Sign::MissingPattern], "t-mixture", &joined, &clustering);
     assert!(html.contains("Do not use, for the 2 reasons below."));
     let doubted = Joined { warnings: vec!["a.csv: rows".into()], ..joined.clone() };
-    let html = html_of_warned((&[], 2), "t-mixture", &doubted, &clustering);
+    let html = warned_html(&[], "t-mixture", &doubted, &clustering);
     assert!(html.contains("Use with care, for the 2 reasons below."), "{html}");
     let place = |text: &str| html.find(text).unwrap();
     assert!(place("Before you use") < place("a.csv: rows"));
     // Half of the samples are enough, but are named.
     clustering.confidence = Some(vec![0.6, 0.6, 0.95, 0.95, 0.95, 1.0]);
-    let html = html_of_warned((&[], 2), "t-mixture", &joined, &clustering);
+    let html = warned_html(&[], "t-mixture", &joined, &clustering);
     assert!(html.contains("about the clusters. 33 % of the samples are unsure"), "{html}");
 }
 
@@ -162,7 +157,7 @@ fn a_picture_shows_a_part_of_very_many_samples() {
 fn empty_clusters_are_not_counted_and_keep_their_colors() {
     let (joined, mut clustering) = clustered();
     clustering.labels = vec![0, 0, 0, 3, 3, 3];
-    let html = html_of_warned((&[], 5), "concat", &joined, &clustering);
+    let html = warned_html(&[], "concat", &joined, &clustering);
     assert!(html.contains("<h1>2 clusters of 6 samples</h1>"));
     assert!(html.contains("<b>2</b><span>clusters, of 5 requested</span>"));
     assert!(html.contains("were grouped into 2 clusters by"));
