@@ -166,9 +166,8 @@ mod tests {
     #[test]
     fn a_group_without_events_has_ratio_zero_and_changes_no_other() {
         let times = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0];
-        let mut events = [true; 9];
+        let events: Vec<bool> = (0..9).map(|i| i < 6).collect();
         let groups = [0, 1, 0, 1, 1, 0, 2, 2, 2];
-        (6..9).for_each(|i| events[i] = false);
         let all = hazard_ratios(Times::new(&times, &events), &groups, 0);
         let two = hazard_ratios(Times::new(&times[..6], &events[..6]), &groups[..6], 0);
         assert_eq!(all[1], two[1]);
@@ -198,10 +197,7 @@ mod tests {
 
     #[test]
     fn groups_that_do_not_overlap_have_no_finite_ratio() {
-        let times = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
-        let found = hazard_ratios(Times::new(&times, &[true; 6]), &[1, 1, 1, 0, 0, 0], 0);
-        assert_eq!(found, [None, None]);
-        // A group without events still has the ratio 0.
+        // Group 2 is without events and still has the ratio 0.
         let times = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
         let events = [true, true, true, true, true, true, false];
         let found = hazard_ratios(Times::new(&times, &events), &[1, 1, 1, 0, 0, 0, 2], 0);
