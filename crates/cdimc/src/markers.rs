@@ -270,14 +270,11 @@ mod tests {
             ]
         };
         let other = array![[1.0], [2.0], [3.0], [4.0], [6.0]];
-        let all = |s: f64| {
+        let all = |s: f64| -> Vec<Marker> {
             let data = MultiView::from_nan_rows(vec![view(s), other.clone()]).unwrap();
-            found(&data, &[0, 0, 1, 1, 1], 9).clusters
+            found(&data, &[0, 0, 1, 1, 1], 9).clusters.into_iter().flatten().flatten().collect()
         };
-        let flat = |clusters: Vec<Vec<Vec<Marker>>>| -> Vec<Marker> {
-            clusters.into_iter().flatten().flatten().collect()
-        };
-        let (one, tiny, huge) = (flat(all(1.0)), flat(all(1e-280)), flat(all(1e280)));
+        let (one, tiny, huge) = (all(1.0), all(1e-280), all(1e280));
         for (a, b) in one.iter().zip(&tiny).chain(one.iter().zip(&huge)) {
             assert_eq!((a.view, a.column), (b.view, b.column));
             assert!((a.contrast.difference / b.contrast.difference - 1.0).abs() < 1e-9);
