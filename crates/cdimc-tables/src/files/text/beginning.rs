@@ -182,9 +182,8 @@ fn delimiter_of(head: &[u8]) -> u8 {
         let below = |line| outside_quotes(line).filter(|byte| byte == delimiter).count();
         count(delimiter) > 0 && next.is_some_and(|line| below(line) == count(delimiter))
     };
-    let continues = |delimiter: u8| {
-        next.is_none_or(|line| outside_quotes(line).any(|byte| byte == delimiter))
-    };
+    let continues =
+        |delimiter: u8| next.is_none_or(|line| outside_quotes(line).any(|byte| byte == delimiter));
     let likelihood = |d: &u8| {
         if cuts_alike(d) {
             (true, usize::from(*d == b';'), true)

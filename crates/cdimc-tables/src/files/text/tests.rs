@@ -57,6 +57,7 @@ fn a_column_without_a_name_holds_the_row_names_and_is_never_a_feature() {
         - :: Unnamed: 0,a\n7,1\n8,2\n :: 7 8 | - | a | 1; 2
         - :: a\tb\ns1\t1\t2\ns2\t3\t4\n :: s1 s2 | - | a/b | 1 2; 3 4
         - :: "a" "b"\n"s1" 1 2\n"s2" 3 4\n :: s1 s2 | - | a/b | 1 2; 3 4
+        - :: k__A;p__B;c__C,k__A;p__D;c__E\ns1,1,2\ns2,3,4\n :: s1 s2 | - | k__A;p__B;c__C/k__A;p__D;c__E | 1 2; 3 4
         - :: my feature\n1\n2\n :: - | - | my feature | 1; 2
         - :: a,b\n1,2,\n3,4,5\n :: ! row 2 (line 3) has 3 cells, the header has 2
         id=id :: a\tb\ns1\t1\t2\n :: ! and a first one without a name
