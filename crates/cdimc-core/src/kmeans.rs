@@ -249,26 +249,20 @@ mod tests {
 
     #[test]
     fn settings_out_of_range_and_infinities_are_errors() {
-        let points = array![[1.0], [2.0]];
-        let message = |k_means: KMeans, points: &Array2<f64>| {
-            k_means.fit(points.view(), Seed::new(1)).unwrap_err().to_string()
-        };
-        let rule = "must lie between 1 and the number of samples";
-        assert_eq!(message(KMeans::new(0), &points), format!("clusters = 0: {rule}"));
-        assert_eq!(message(KMeans::new(3), &points), format!("clusters = 3: {rule}"));
-        assert_eq!(
-            message(KMeans { tolerance: -1.0, ..KMeans::new(1) }, &points),
-            "k-means tolerance = -1: must be at least 0"
-        );
-        assert_eq!(
-            message(KMeans::new(1), &array![[f64::NAN]]),
-            "k-means coordinate = NaN: must be finite"
-        );
-        assert_eq!(
-            message(KMeans::new(1), &array![[1e200], [-1e200]]),
-            "k-means variance = inf: must be finite, and positive unless all samples are equal"
-        );
-        let tiny = array![[1e-200], [2e-200]];
-        assert!(message(KMeans::new(1), &tiny).starts_with("k-means variance = 0: must be finite"));
+        let negative = KMeans { tolerance: -1.0, ..KMeans::new(1) };
+        let finite = "must be finite, and positive unless all samples are equal";
+        let between = "must lie between 1 and the number of samples";
+        for (k_means, points, value, rule) in [
+            (KMeans::new(0), [1.0, 2.0], "clusters = 0", between),
+            (KMeans::new(3), [1.0, 2.0], "clusters = 3", between),
+            (negative, [1.0, 2.0], "k-means tolerance = -1", "must be at least 0"),
+            (KMeans::new(1), [1.0, f64::NAN], "k-means coordinate = NaN", "must be finite"),
+            (KMeans::new(1), [1e200, -1e200], "k-means variance = inf", finite),
+            (KMeans::new(1), [1e-200, 2e-200], "k-means variance = 0", finite),
+        ] {
+            let points = array![[points[0]], [points[1]]];
+            let error = k_means.fit(points.view(), Seed::new(1)).unwrap_err();
+            assert_eq!(error.to_string(), format!("{value}: {rule}"));
+        }
     }
 }
