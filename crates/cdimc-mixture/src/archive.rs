@@ -265,19 +265,18 @@ fn unfit() -> ClusterError {
 mod tests {
     use super::*;
     use crate::Coordinates;
+    use crate::test_data::{complete, synthetic};
     use cdimc_core::Silent;
-    use cdimc_data::{MultiView, Seed, SyntheticViews};
+    use cdimc_data::Seed;
 
     #[test]
     fn a_model_of_large_values_is_read_again() {
-        let views = SyntheticViews { n_samples: 90, ..SyntheticViews::default() };
-        let views = views.generate(Seed::new(1)).unwrap().views().to_vec();
+        let dataset = synthetic(90, 1);
         let coordinates = Coordinates::Standard;
         let settings = TMixture { coordinates, starts: 2, ..TMixture::default() };
         let sds = |factor: f64| {
-            let data = MultiView::from_nan_rows(views.iter().map(|x| x * factor).collect());
-            let data = data.unwrap();
-            let fitted = settings.fit(&data, 4, Seed::new(1), &Silent).unwrap();
+            let views: Vec<_> = dataset.views().iter().map(|x| x * factor).collect();
+            let fitted = settings.fit(&complete(&views), 4, Seed::new(1), &Silent).unwrap();
             let bytes = fitted.model.unwrap().to_bytes().unwrap();
             MixtureModel::from_bytes(&bytes).unwrap().columns[0].sds.clone()
         };

@@ -218,6 +218,7 @@ fn largest_share(columns: &[ColumnProfile]) -> f64 {
 mod tests {
     use super::*;
     use crate::Coordinates;
+    use crate::test_data::{complete, synthetic};
     use cdimc_core::Silent;
     use cdimc_data::SyntheticViews;
     use ndarray::Array2;
@@ -231,8 +232,7 @@ mod tests {
     /// Chooses coordinates for 60 samples.
     fn chosen(n_clusters: usize) -> Choice {
         let views = SyntheticViews { n_samples: 60, n_clusters, ..SyntheticViews::default() };
-        let dataset = views.generate(Seed::new(1)).unwrap();
-        let data = MultiView::from_nan_rows(dataset.views().to_vec()).unwrap();
+        let data = complete(views.generate(Seed::new(1)).unwrap().views());
         let settings = TMixture { starts: 2, ..TMixture::default() };
         chosen_of(&settings, &data, n_clusters)
     }
@@ -307,8 +307,7 @@ mod tests {
 
     #[test]
     fn columns_with_a_value_far_from_all_others_are_ranked() {
-        let dataset = SyntheticViews { n_samples: 60, ..SyntheticViews::default() };
-        let mut views = dataset.generate(Seed::new(1)).unwrap().views().to_vec();
+        let mut views = synthetic(60, 1).views().to_vec();
         for (j, mut column) in views.iter_mut().flat_map(|view| view.columns_mut()).enumerate() {
             column[j] = 1e8;
         }
@@ -339,9 +338,7 @@ mod tests {
 
     #[test]
     fn a_given_prior_is_kept() {
-        let dataset = SyntheticViews { n_samples: 60, ..SyntheticViews::default() };
-        let views = dataset.generate(Seed::new(1)).unwrap().views().to_vec();
-        let data = MultiView::from_nan_rows(views).unwrap();
+        let data = complete(synthetic(60, 1).views());
         let settings =
             TMixture { starts: 2, pooling: Some(7.0), diagonal: Some(0.5), ..TMixture::default() };
         let choice = chosen_of(&settings, &data, 3);

@@ -290,24 +290,22 @@ pub(crate) fn entropy(probabilities: &[f64]) -> f64 {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
+    use crate::test_data::{incomplete, synthetic};
     use crate::{Coordinates, TMixture};
     use cdimc_core::{Clusterer, Silent};
-    use cdimc_data::{MissingPattern, Seed, SyntheticViews};
-    use ndarray::{Array1, Array2};
+    use cdimc_data::{Seed, SyntheticViews};
+    use ndarray::Array1;
 
     /// Mixture of overlapping clusters, and its data, with 30 % of each view missing.
-    pub(crate) fn fitted(coordinates: Coordinates) -> (MixtureModel, MultiView) {
+    fn fitted(coordinates: Coordinates) -> (MixtureModel, MultiView) {
         let views = SyntheticViews { n_samples: 150, separation: 1.0, ..SyntheticViews::default() };
-        let dataset = views.generate(Seed::new(3)).unwrap();
-        let mask = MissingPattern::PerView(0.3).mask(150, dataset.n_views(), Seed::new(3)).unwrap();
-        let mut data = dataset.observe(mask).unwrap();
+        let mut views = views.generate(Seed::new(3)).unwrap().views().to_vec();
         if coordinates == Coordinates::Unit {
-            let positive: Vec<Array2<f64>> =
-                (0..data.n_views()).map(|v| data.view(v).mapv(f64::exp)).collect();
-            data = MultiView::new(positive, data.mask().clone()).unwrap();
+            views.iter_mut().for_each(|view| view.mapv_inplace(f64::exp));
         }
+        let data = incomplete(&views, 3);
         let settings = TMixture { coordinates, starts: 2, dimensions: 5, ..TMixture::default() };
         let fitted = settings.fit(&data, 3, Seed::new(1), &Silent).unwrap();
         let bytes = fitted.model.unwrap().to_bytes().unwrap();
@@ -337,17 +335,13 @@ pub(crate) mod tests {
             [Coordinates::Standard, Coordinates::Centered, Coordinates::Ranks, Coordinates::Unit];
         for coordinates in kinds {
             let (model, data) = fitted(coordinates);
-            let views: Vec<usize> = (0..data.n_views()).collect();
             let all: Vec<usize> = (0..data.n_samples()).collect();
             let predicted = model.predict(&data).unwrap();
             let probabilities = predicted.probabilities.unwrap();
             let mut n_compared = 0;
             for (i, explanation) in explained(&model, &data, &all).iter().enumerate() {
                 assert_eq!(explanation.cluster, predicted.labels[i]);
-                assert_eq!(
-                    explanation.views.len(),
-                    views.iter().filter(|&&v| data.mask().is_observed(i, v)).count()
-                );
+                assert_eq!(explanation.views.len(), data.mask().n_views_of(i));
                 let [p, q] =
                     [explanation.cluster, explanation.other].map(|c| probabilities[[i, c]]);
                 if q > 1e-12 {
@@ -362,7 +356,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_row_halfway_between_the_clusters_has_no_part_in_its_columns() {
-        let (model, data) = fitted(Coordinates::Standard);
+        let (model, _) = fitted(Coordinates::Standard);
         let shrunk = &model.columns[0].shrunk;
         let halfway = (&shrunk.row(0) + &shrunk.row(1)) / 2.0;
         let parts = |row: Array1<f64>| {
@@ -378,7 +372,6 @@ pub(crate) mod tests {
         moved[1] += 5.0 * model.columns[0].sds[1];
         let columns = parts(moved);
         assert!(columns[1] != 0.0 && (0..columns.len()).all(|j| j == 1 || columns[j].abs() < 1e-9));
-        assert!(data.n_views() > 1);
     }
 
     #[test]
@@ -417,8 +410,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_column_of_0_and_1_differs_from_fractions() {
-        let views = SyntheticViews { n_samples: 60, ..SyntheticViews::default() };
-        let dataset = views.generate(Seed::new(3)).unwrap();
+        let dataset = synthetic(60, 3);
         let mut first = dataset.views()[0].clone();
         first.column_mut(0).mapv_inplace(|x| f64::from(u8::from(x > 0.0)));
         first.column_mut(1).mapv_inplace(|x| x.sin().abs());

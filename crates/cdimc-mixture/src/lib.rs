@@ -55,3 +55,5 @@ mod watch;
 
 #[cfg(test)]
 mod golden;
+#[cfg(test)]
+mod test_data;

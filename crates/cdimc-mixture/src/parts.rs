@@ -252,16 +252,13 @@ fn unfit(why: &str) -> ClusterError {
 mod tests {
     use super::*;
     use crate::TMixture;
+    use crate::test_data::{incomplete, synthetic};
     use cdimc_core::{Model, Silent};
-    use cdimc_data::{MissingPattern, SyntheticViews};
 
     const VIEWS: [usize; 3] = [0, 1, 2];
 
     fn data() -> MultiView {
-        let views = SyntheticViews { n_samples: 1500, ..SyntheticViews::default() };
-        let dataset = views.generate(Seed::new(1)).unwrap();
-        let mask = MissingPattern::PerView(0.3).mask(1500, 3, Seed::new(2)).unwrap();
-        dataset.observe(mask).unwrap()
+        incomplete(synthetic(1500, 1).views(), 2)
     }
 
     fn settings() -> TMixture {

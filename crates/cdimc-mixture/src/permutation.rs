@@ -159,15 +159,13 @@ fn permuted(observations: &Observations, groups: &[Vec<Vec<usize>>], seed: Seed)
 mod tests {
     use super::*;
     use crate::TMixture;
+    use crate::test_data::{incomplete, synthetic};
     use cdimc_core::Silent;
-    use cdimc_data::{MissingPattern, MultiView, SyntheticViews};
     use ndarray::Array2;
     use rand::Rng;
 
-    fn p_value(views: Vec<Array2<f64>>) -> f64 {
-        let n = views[0].nrows();
-        let mask = MissingPattern::PerView(0.3).mask(n, views.len(), Seed::new(1)).unwrap();
-        let data = MultiView::new(views, mask).unwrap();
+    fn p_value(views: &[Array2<f64>]) -> f64 {
+        let data = incomplete(views, 1);
         let settings = TMixture { starts: 4, ..TMixture::default() };
         let search = ClusterNumberSearch::new(&settings, &data, 6, Seed::new(1), &Silent).unwrap();
         search.shared_structure(&Silent).unwrap().p_value
@@ -175,18 +173,16 @@ mod tests {
 
     #[test]
     fn shared_clusters_are_significant_and_independent_views_are_not() {
-        let views = SyntheticViews { n_samples: 200, ..SyntheticViews::default() };
-        let dataset = views.generate(Seed::new(2)).unwrap();
-        assert!(p_value(dataset.views().to_vec()) <= SIGNIFICANCE_LEVEL);
+        assert!(p_value(synthetic(200, 2).views()) <= SIGNIFICANCE_LEVEL);
         let mut rng = Seed::new(5).rng();
         // Each view has two clusters of its own; one of twenty tests is significant by chance, and more than six of fifty
         // with a probability of 1 %.
         let found = (0..50).filter(|_| {
-            let noise = (0..3).map(|_| {
+            let noise = [(); 3].map(|()| {
                 let own: Vec<f64> = (0..200).map(|_| f64::from(rng.gen_range(0..2))).collect();
                 Array2::from_shape_fn((200, 5), |(i, _)| 4.0 * own[i] + rng.r#gen::<f64>())
             });
-            p_value(noise.collect()) <= SIGNIFICANCE_LEVEL
+            p_value(&noise) <= SIGNIFICANCE_LEVEL
         });
         assert!(found.count() <= 6);
     }

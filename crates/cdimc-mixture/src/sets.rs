@@ -194,9 +194,10 @@ fn quantile(mut scores: Vec<Score>, coverage: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_data::complete;
     use crate::{FittedMixture, MixtureModel, TMixture};
     use cdimc_core::{Model, Silent};
-    use cdimc_data::{MissingPattern, MultiView, SyntheticViews};
+    use cdimc_data::{MissingPattern, SyntheticViews};
 
     #[test]
     fn a_set_has_the_clusters_ahead_of_which_the_limit_is_not_exceeded() {
@@ -227,13 +228,12 @@ mod tests {
         let (n, n_views) = (800, 3);
         let views = SyntheticViews { n_samples: n, separation: 0.4, ..SyntheticViews::default() };
         let dataset = views.generate(Seed::new(5)).unwrap();
-        let complete = MultiView::from_nan_rows(dataset.views().to_vec()).unwrap();
         let mask = MissingPattern::PerView(0.4).mask(n, n_views, Seed::new(1)).unwrap();
         let data = dataset.observe(mask).unwrap();
         let settings = TMixture { starts: 4, ..TMixture::default() };
         let (FittedMixture { model, .. }, clustering) =
             settings.train(&data, 4, Seed::new(1), &Silent).unwrap();
-        let by_all = model.predict(&complete).unwrap();
+        let by_all = model.predict(&complete(dataset.views())).unwrap();
         assert!(by_all.sets.unwrap().iter().zip(&by_all.labels).all(|(set, c)| set == &[*c]));
         let (sets, labels) = (clustering.sets.unwrap(), clustering.labels);
         assert!(sets.iter().zip(&labels).all(|(set, c)| set.contains(c)));

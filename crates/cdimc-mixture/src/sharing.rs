@@ -218,15 +218,13 @@ fn log_sum(a: ArrayView1<'_, f64>, b: ArrayView1<'_, f64>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_data::{complete, incomplete, synthetic};
     use cdimc_core::Silent;
-    use cdimc_data::{MissingPattern, SyntheticViews};
     use rand::Rng;
 
     #[test]
     fn agreement_of_a_fit_is_measured_in_its_own_coordinates() {
-        let views = SyntheticViews { n_samples: 90, ..SyntheticViews::default() };
-        let data = views.generate(Seed::new(1)).unwrap().views().to_vec();
-        let data = MultiView::from_nan_rows(data).unwrap();
+        let data = complete(synthetic(90, 1).views());
         let settings = TMixture { dimensions: 2, starts: 2, ..TMixture::default() };
         let (model, _) = settings.train(&data, 3, Seed::new(1), &Silent).unwrap();
         let agreement = model.agreement(Seed::new(1));
@@ -237,8 +235,7 @@ mod tests {
 
     #[test]
     fn a_view_shares_in_spite_of_factors_of_its_own_and_noise_does_not() {
-        let views = SyntheticViews { n_samples: 240, ..SyntheticViews::default() };
-        let dataset = views.generate(Seed::new(1)).unwrap();
+        let dataset = synthetic(240, 1);
         let truth = dataset.labels().unwrap();
         let mut rng = Seed::new(7).rng();
         let mut views = dataset.views().to_vec();
@@ -248,8 +245,7 @@ mod tests {
             row.mapv_inplace(|x| x + batch);
         }
         views.push(Array2::from_shape_fn((240, 8), |_| rng.r#gen::<f64>()));
-        let mask = MissingPattern::PerView(0.3).mask(240, views.len(), Seed::new(1)).unwrap();
-        let data = MultiView::new(views, mask).unwrap();
+        let data = incomplete(&views, 1);
         let k = dataset.n_classes();
         let agreement = TMixture::default().agreement(&data, truth, k, Seed::new(1)).unwrap();
         let found = agreement.sharing(Seed::new(1));

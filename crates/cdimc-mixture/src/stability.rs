@@ -203,27 +203,17 @@ impl Subsample {
 mod tests {
     use super::*;
     use crate::TMixture;
-    use cdimc_core::Clusterer;
-    use cdimc_core::Silent;
-    use cdimc_data::{Dataset, MissingPattern, MultiView, SyntheticViews};
-
-    fn stability(dataset: &Dataset, k: usize) -> (Stability, Vec<usize>) {
-        let n = dataset.n_samples();
-        let mask = MissingPattern::PerView(0.3).mask(n, dataset.n_views(), Seed::new(1)).unwrap();
-        let data = dataset.observe(mask).unwrap();
-        let settings = TMixture { starts: 4, ..TMixture::default() };
-        let (model, clustering) = settings.train(&data, k, Seed::new(3), &Silent).unwrap();
-        let found = model.stability(10, Seed::new(1), &Silent).unwrap();
-        (found, clustering.labels)
-    }
+    use crate::test_data::{complete, incomplete, synthetic};
+    use cdimc_core::{Clusterer, Silent};
 
     #[test]
     fn clusters_that_are_there_stay_and_pieces_of_them_do_not() {
-        let views = SyntheticViews { n_samples: 240, ..SyntheticViews::default() };
-        let dataset = views.generate(Seed::new(1)).unwrap();
+        let data = incomplete(synthetic(240, 1).views(), 1);
+        let settings = TMixture { starts: 4, ..TMixture::default() };
         let mean = |k| {
-            let (found, labels) = stability(&dataset, k);
-            assert_eq!((found.clusters.len(), found.samples.len()), (k, labels.len()));
+            let (model, _) = settings.train(&data, k, Seed::new(3), &Silent).unwrap();
+            let found = model.stability(10, Seed::new(1), &Silent).unwrap();
+            assert_eq!((found.clusters.len(), found.samples.len()), (k, 240));
             let clusters: Vec<f64> = found.clusters.into_iter().flatten().collect();
             clusters.iter().sum::<f64>() / clusters.len() as f64
         };
@@ -236,7 +226,7 @@ mod tests {
     fn a_model_from_a_file_has_the_stability_of_the_fit() {
         let answers = |i: usize, j: usize| f64::from(u8::from((i / (j + 1)).is_multiple_of(3)));
         let views = [4, 6].map(|d| Array2::from_shape_fn((120, d), |(i, j)| answers(i, j + d)));
-        let data = MultiView::from_nan_rows(views.to_vec()).unwrap();
+        let data = complete(&views);
         let settings = TMixture { starts: 4, ..TMixture::default() };
         let fitted = settings.fit(&data, 3, Seed::new(3), &Silent).unwrap();
         let bytes = fitted.model.as_ref().unwrap().to_bytes().unwrap();

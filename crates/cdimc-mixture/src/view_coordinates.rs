@@ -128,14 +128,12 @@ impl SharedInformation for LabelInformation {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_data::{complete, synthetic};
     use cdimc_core::Silent;
-    use cdimc_data::SyntheticViews;
 
     #[test]
     fn coordinates_are_those_of_the_fit_also_after_a_round_trip() {
-        let views = SyntheticViews { n_samples: 90, ..SyntheticViews::default() };
-        let views = views.generate(Seed::new(1)).unwrap().views().to_vec();
-        let data = MultiView::from_nan_rows(views).unwrap();
+        let data = complete(synthetic(90, 1).views());
         let settings = TMixture { starts: 2, ..TMixture::default() };
         let size = AnalysisSize { n_clusters: 4, max_width: settings.dimensions };
         let found = settings.coordinates(&data, size, Seed::new(1), &Silent).unwrap();
@@ -160,11 +158,10 @@ mod tests {
 
     #[test]
     fn views_share_more_under_the_truth_than_under_chance() {
-        let views = SyntheticViews { n_samples: 240, ..SyntheticViews::default() };
-        let dataset = views.generate(Seed::new(2)).unwrap();
+        let dataset = synthetic(240, 2);
         let truth = dataset.labels().unwrap().to_vec();
         let n_clusters = dataset.n_classes();
-        let data = MultiView::from_nan_rows(dataset.views().to_vec()).unwrap();
+        let data = complete(dataset.views());
         let chance: Vec<usize> = (0..240).map(|i| (i * 7 + i / 11) % n_clusters).collect();
         let settings = TMixture::default();
         let size = AnalysisSize { n_clusters, max_width: settings.dimensions };
