@@ -156,16 +156,13 @@ mod tests {
                 _ => scales.clone(),
             };
             for mut row in dense.rows_mut() {
-                let informative =
-                    row.iter().zip(&scales).map(|(x, s)| if *s > 0.0 { *x } else { 0.0 });
-                let length =
-                    length(informative.collect::<Array1<f64>>().view()).max(f64::MIN_POSITIVE);
                 for (j, x) in row.iter_mut().enumerate() {
-                    *x = match kind {
-                        Kind::Unit => *x * scales[j] / length,
-                        _ if scales[j] > 0.0 => (*x - means[j]) / scales[j],
-                        _ => 0.0,
-                    };
+                    let mean = if kind == Kind::Unit { 0.0 } else { means[j] };
+                    *x = if scales[j] > 0.0 { (*x - mean) / scales[j] } else { 0.0 };
+                }
+                if kind == Kind::Unit {
+                    let length = length(row.view()).max(f64::MIN_POSITIVE);
+                    row.mapv_inplace(|x| x / length);
                 }
             }
             let sparse = SparseRows::new(&x, kind, &means, &scales);
