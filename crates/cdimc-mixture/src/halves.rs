@@ -43,27 +43,24 @@ pub(crate) fn halves(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ndarray::{Axis, array, concatenate};
 
     fn halves(data: &MultiView) -> Option<MultiView> {
         let (halves, profiles) = super::halves(&Views::of(data, data), Seed::new(1)).unwrap()?;
         assert_eq!(profiles, ColumnProfile::of_part(&halves, &halves));
         Some(halves)
     }
-    use ndarray::array;
 
     #[test]
     fn every_column_that_varies_is_in_one_half() {
         let view = array![[1.0, 5.0, 2.0, 0.0], [2.0, 5.0, 2.0, 1.0], [3.0, 5.0, 4.0, 0.0]];
-        let data = MultiView::from_nan_rows(vec![view.clone()]).unwrap();
+        let data = MultiView::from_nan_rows(vec![view]).unwrap();
         assert!(!data.mask().shares_samples());
         let halves = halves(&data).unwrap();
         assert!(halves.mask().shares_samples());
         assert_eq!(halves.widths(), [1, 2]);
-        let mut found: Vec<Vec<f64>> = (0..2)
-            .flat_map(|v| {
-                halves.view(v).columns().into_iter().map(|c| c.to_vec()).collect::<Vec<_>>()
-            })
-            .collect();
+        let both = concatenate![Axis(1), halves.view(0), halves.view(1)];
+        let mut found: Vec<Vec<f64>> = both.columns().into_iter().map(|c| c.to_vec()).collect();
         found.sort_by(|a, b| a.partial_cmp(b).unwrap());
         assert_eq!(found, [vec![0.0, 1.0, 0.0], vec![1.0, 2.0, 3.0], vec![2.0, 2.0, 4.0]]);
     }
@@ -73,15 +70,9 @@ mod tests {
         let nan = f64::NAN;
         let wide = array![[1.0, 2.0], [3.0, 1.0], [nan, nan], [nan, nan]];
         let narrow = array![[nan], [nan], [1.0], [2.0]];
-        let data = MultiView::from_nan_rows(vec![wide, narrow.clone()]).unwrap();
-        let halves_of_all = halves(&data).unwrap();
-        let expected = array![
-            [true, true, false],
-            [true, true, false],
-            [false, false, true],
-            [false, false, true]
-        ];
-        assert_eq!(halves_of_all.mask().entries(), expected);
+        let data = MultiView::from_nan_rows(vec![wide, narrow]).unwrap();
+        let entries = halves(&data).unwrap().mask().entries().mapv(u8::from);
+        assert_eq!(entries, array![[1, 1, 0], [1, 1, 0], [0, 0, 1], [0, 0, 1]]);
         let narrow = MultiView::from_nan_rows(vec![array![[1.0], [2.0]]]).unwrap();
         assert!(halves(&narrow).is_none());
     }
