@@ -229,24 +229,17 @@ mod tests {
 
     #[test]
     fn settings_outside_their_range_are_errors() {
-        let default = SyntheticViews::default;
-        for (synthetic, expected) in [
-            (
-                SyntheticViews { n_samples: 0, ..default() },
-                "samples = 0: at least one sample is needed",
-            ),
-            (
-                SyntheticViews { views: vec![], ..default() },
-                "views = 0: at least one view is needed",
-            ),
-            (
-                SyntheticViews { n_clusters: 301, ..default() },
-                "clusters = 301: must lie in [1, samples]",
-            ),
-            (SyntheticViews { n_factors: 0, ..default() }, "factors = 0: must lie in [1, ..)"),
-            (SyntheticViews { noise: f64::NAN, ..default() }, "noise = NaN: must lie in [0, inf)"),
-            (SyntheticViews { outliers: 1.0, ..default() }, "outliers = 1: must lie in [0, 1)"),
-        ] {
+        let cases: [(fn(&mut SyntheticViews), &str); 6] = [
+            (|settings| settings.n_samples = 0, "samples = 0: at least one sample is needed"),
+            (|settings| settings.views.clear(), "views = 0: at least one view is needed"),
+            (|settings| settings.n_clusters = 301, "clusters = 301: must lie in [1, samples]"),
+            (|settings| settings.n_factors = 0, "factors = 0: must lie in [1, ..)"),
+            (|settings| settings.noise = f64::NAN, "noise = NaN: must lie in [0, inf)"),
+            (|settings| settings.outliers = 1.0, "outliers = 1: must lie in [0, 1)"),
+        ];
+        for (change, expected) in cases {
+            let mut synthetic = SyntheticViews::default();
+            change(&mut synthetic);
             assert_eq!(synthetic.generate(Seed::new(0)).unwrap_err().to_string(), expected);
         }
     }
