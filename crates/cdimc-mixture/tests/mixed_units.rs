@@ -4,7 +4,7 @@ use cdimc_core::{Clusterer, KMeans};
 use cdimc_data::{MissingPattern, MultiView, Seed};
 use cdimc_metrics::accuracy;
 use cdimc_mixture::TMixture;
-use ndarray::{Array2, Axis, concatenate, s};
+use ndarray::{Array2, Axis, concatenate};
 
 /// Reads a file as tables of `widths` columns, and the classes.
 fn tables(name: &str, widths: [usize; 3]) -> (Vec<Array2<f64>>, Vec<usize>) {
@@ -28,34 +28,29 @@ fn tables(name: &str, widths: [usize; 3]) -> (Vec<Array2<f64>>, Vec<usize>) {
 /// of every table.
 fn accuracies(name: &str, widths: [usize; 3], n_clusters: usize) -> (f64, f64) {
     let (views, classes) = tables(name, widths);
+    let accuracy = |labels: &[usize]| accuracy(&classes, labels).expect("equal lengths");
     let (mut ours, mut k_means) = (0.0, 0.0);
-    for seed in 0..5 {
-        let mask =
-            MissingPattern::PerView(0.3).mask(classes.len(), 3, Seed::new(seed)).expect("a mask");
+    for seed in (0..5).map(Seed::new) {
+        let mask = MissingPattern::PerView(0.3).mask(classes.len(), 3, seed).expect("a mask");
         let data = MultiView::new(views.clone(), mask).expect("data");
-        let found =
-            TMixture::default().cluster(&data, n_clusters, Seed::new(seed)).expect("clusters");
-        ours += accuracy(&classes, &found.labels).expect("equal lengths") / 5.0;
-        let filled = mean_filled(&data);
-        let found = KMeans::new(n_clusters).fit(filled.view(), Seed::new(seed)).expect("clusters");
-        k_means += accuracy(&classes, &found.labels).expect("equal lengths") / 5.0;
+        let found = TMixture::default().cluster(&data, n_clusters, seed).expect("clusters");
+        ours += accuracy(&found.labels) / 5.0;
+        let found = KMeans::new(n_clusters).fit(mean_filled(&data).view(), seed);
+        k_means += accuracy(&found.expect("clusters").labels) / 5.0;
     }
     (ours, k_means)
 }
 
 fn mean_filled(data: &MultiView) -> Array2<f64> {
-    let filled: Vec<Array2<f64>> = (0..data.n_views())
-        .map(|v| {
-            let means = data.observed(v).mean_axis(Axis(0)).expect("rows");
-            let mut view = data.view(v).to_owned();
-            for mut row in view.rows_mut().into_iter().filter(|row| row[0].is_nan()) {
-                row.assign(&means);
-            }
-            view
-        })
-        .collect();
-    let views: Vec<_> = filled.iter().map(|view| view.slice(s![.., ..])).collect();
-    concatenate(Axis(1), &views).expect("equal lengths")
+    let [first, second, third] = [0, 1, 2].map(|v| {
+        let means = data.observed(v).mean_axis(Axis(0)).expect("rows");
+        let mut view = data.view(v).to_owned();
+        for mut row in view.rows_mut().into_iter().filter(|row| row[0].is_nan()) {
+            row.assign(&means);
+        }
+        view
+    });
+    concatenate![Axis(1), first, second, third]
 }
 
 #[test]
