@@ -172,9 +172,7 @@ mod tests {
         let mut nearly = truth.clone();
         nearly[0] = (nearly[0] + 1) % n_clusters;
         assert!(shared.of(&nearly) != of_truth);
-        for (a, b, is_more) in [(&truth, &chance, true), (&chance, &truth, false)] {
-            assert_eq!(shared.is_more(a, b), is_more);
-        }
+        assert!(shared.is_more(&truth, &chance) && !shared.is_more(&chance, &truth));
         assert!(!shared.is_more(&truth, &nearly) && !shared.is_more(&nearly, &truth));
         assert!(!shared.is_more(&truth, &truth));
     }

@@ -127,17 +127,6 @@ mod tests {
         Projection::fit(data.matrix(0), &rows, &profiles[0], q, kind).unwrap().resolutions
     }
 
-    fn answers() -> Array2<f64> {
-        array![
-            [0.0, 0.31, 10.0],
-            [1.0, 0.72, 10.0],
-            [1.0, 0.18, 30.0],
-            [0.0, 0.94, 40.0],
-            [1.0, 0.55, 30.0],
-            [0.0, 0.03, 40.0],
-        ]
-    }
-
     #[test]
     fn one_extreme_value_does_not_tie_the_others() {
         let mut values: Vec<f64> = (0..100).map(f64::from).collect();
@@ -149,16 +138,21 @@ mod tests {
 
     #[test]
     fn a_column_of_few_values_is_as_coarse_as_their_least_distance() {
+        let x = array![
+            [0.0, 0.31, 10.0],
+            [1.0, 0.72, 10.0],
+            [1.0, 0.18, 30.0],
+            [0.0, 0.94, 40.0],
+            [1.0, 0.55, 30.0],
+            [0.0, 0.03, 40.0],
+        ];
+        let resolutions = resolutions_of(x, 5, Kind::Standard);
         // The SD is half the distance.
-        let resolutions = resolutions_of(answers(), 5, Kind::Standard);
         approx::assert_relative_eq!(resolutions[0], 2.0 / 3.0, max_relative = 1e-12);
         assert_eq!(resolutions[1], 0.0);
         // Steps of 10, a variance of 1400 / 9.
-        approx::assert_relative_eq!(
-            resolutions[2],
-            100.0 / 6.0 * 9.0 / 1400.0,
-            max_relative = 1e-12
-        );
+        let of_steps = 100.0 / 6.0 * 9.0 / 1400.0;
+        approx::assert_relative_eq!(resolutions[2], of_steps, max_relative = 1e-12);
     }
 
     #[test]
