@@ -149,16 +149,8 @@ mod tests {
     #[test]
     fn hidden_rows_are_nan_from_the_start() {
         let mask = ViewMask::new(array![[true, false], [false, true]]).unwrap();
-        let data = MultiView::new(
-            vec![array![[1.0], [2.0]], array![[3.0], [f64::INFINITY]]],
-            mask.clone(),
-        );
-        assert_eq!(
-            data.unwrap_err().to_string(),
-            "view 1, sample 1, feature 0 = inf: observed values must be finite, and at most 1e302 in size"
-        );
-        let data = MultiView::new(vec![array![[1.0], [2.0]], array![[f64::INFINITY], [4.0]]], mask)
-            .unwrap();
+        let views = vec![array![[1.0], [2.0]], array![[f64::INFINITY], [4.0]]];
+        let data = MultiView::new(views, mask).unwrap();
         assert!(data.view(0)[[1, 0]].is_nan() && data.view(1)[[0, 0]].is_nan());
         assert_eq!(data.observed(1), array![[4.0]]);
     }
