@@ -229,27 +229,17 @@ mod tests {
         choose(settings, &views, n_clusters, Seed::new(1), &Silent).unwrap()
     }
 
-    /// Chooses coordinates for 60 samples.
-    fn chosen(n_clusters: usize) -> Choice {
-        let views = SyntheticViews { n_samples: 60, n_clusters, ..SyntheticViews::default() };
+    #[test]
+    fn every_kind_is_searched_once_with_the_coordinates_that_many_small_clusters_span() {
+        let views = SyntheticViews { n_samples: 60, n_clusters: 10, ..SyntheticViews::default() };
         let data = complete(views.generate(Seed::new(1)).unwrap().views());
         let settings = TMixture { starts: 2, ..TMixture::default() };
-        chosen_of(&settings, &data, n_clusters)
-    }
-
-    #[test]
-    fn many_small_clusters_get_the_coordinates_that_their_centers_span() {
-        let Choice { pilot, evidence, .. } = chosen(10);
+        let Choice { pilot, evidence, .. } = chosen_of(&settings, &data, 10);
         let widths: Vec<usize> = pilot.projections.iter().map(Projection::width).collect();
         // The second view has only seven columns.
         assert_eq!(widths, [9, 7, 9]);
         assert!(evidence.iter().all(|e| e.widths == widths), "{evidence:?}");
-    }
-
-    #[test]
-    fn every_kind_is_searched_once() {
-        let Choice { evidence, .. } = chosen(3);
-        assert_eq!(evidence.len(), Kind::ALL.len());
+        assert_eq!(evidence.len(), Kind::ALL.len(), "{evidence:?}");
     }
 
     /// Returns κ and δ for two views of four columns and three clusters of 40 samples: normal values with SD
