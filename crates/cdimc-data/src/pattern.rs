@@ -328,18 +328,14 @@ mod tests {
             let counts: Vec<usize> = absent.iter().map(|p| (p * n as f64) as usize).collect();
             let rates: Vec<f64> = counts.iter().map(|&count| count as f64 / n as f64).collect();
             let feasible = counts.iter().sum::<usize>() <= n * (absent.len() - 1);
-            let mask = MissingPattern::PerViewRates(rates).mask(n, absent.len(), Seed::new(seed));
-            match mask {
+            match MissingPattern::PerViewRates(rates).mask(n, counts.len(), Seed::new(seed)) {
                 Ok(mask) => {
+                    let present: Vec<usize> = counts.iter().map(|count| n - count).collect();
                     prop_assert!(feasible);
-                    for (view, count) in counts.into_iter().enumerate() {
-                        prop_assert_eq!(n - mask.n_observed(view), count);
-                    }
+                    prop_assert_eq!(MaskReport::new(&mask).observed, present);
                 }
-                Err(error) => {
-                    let infeasible = matches!(error, DataError::Infeasible { .. });
-                    prop_assert!(infeasible && !feasible, "{}", error);
-                }
+                Err(DataError::Infeasible { .. }) => prop_assert!(!feasible),
+                Err(error) => prop_assert!(false, "{}", error),
             }
         }
 
@@ -351,9 +347,8 @@ mod tests {
             let blocks = MissingPattern::Blocks(rate).mask(n, l, Seed::new(seed));
             prop_assert_eq!(random.is_ok(), blocks.is_ok());
             if let (Ok(random), Ok(blocks)) = (random, blocks) {
-                for view in 0..l {
-                    prop_assert_eq!(random.n_observed(view), blocks.n_observed(view));
-                }
+                let expected = MaskReport::new(&random).observed;
+                prop_assert_eq!(MaskReport::new(&blocks).observed, expected);
                 let counts: Vec<usize> = (0..n).map(|i| blocks.n_views_of(i)).collect();
                 let spread = counts.iter().max().unwrap() - counts.iter().min().unwrap();
                 prop_assert!(spread <= 1);
