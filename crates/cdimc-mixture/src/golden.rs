@@ -24,11 +24,6 @@ const PRIOR: Prior = Prior { nu: 5.0, kappa: 4.0, diagonal: 0.05 };
 struct Golden(npyz::npz::NpzArchive<BufReader<File>>);
 
 impl Golden {
-    fn open() -> Self {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/view_mixture.npz");
-        Self(npyz::npz::NpzArchive::open(path).unwrap())
-    }
-
     fn array<T: npyz::Deserialize>(&mut self, name: &str) -> ArrayD<T> {
         let npy = self.0.by_name(name).unwrap().unwrap();
         let shape: Vec<usize> = npy.shape().iter().map(|&n| n as usize).collect();
@@ -41,32 +36,25 @@ impl Golden {
     }
 
     fn number(&mut self, name: &str) -> f64 {
-        self.array::<f64>(name).iter().copied().next().unwrap()
-    }
-
-    fn data(&mut self) -> MultiView {
-        let mask: Array2<bool> = self.array("mask").into_dimensionality().unwrap();
-        let views = (0..3).map(|v| self.matrix(&format!("x{v}"))).collect();
-        MultiView::new(views, ViewMask::new(mask).unwrap()).unwrap()
+        self.array::<f64>(name).first().copied().unwrap()
     }
 }
 
-fn observations(data: &MultiView) -> Observations {
-    let profiles = ColumnProfile::of_part(data, data);
+/// Opens the reference and observes its data.
+fn opened() -> (Golden, Observations) {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/view_mixture.npz");
+    let mut golden = Golden(npyz::npz::NpzArchive::open(path).unwrap());
+    let mask: Array2<bool> = golden.array("mask").into_dimensionality().unwrap();
+    let views = (0..3).map(|v| golden.matrix(&format!("x{v}"))).collect();
+    let data = MultiView::new(views, ViewMask::new(mask).unwrap()).unwrap();
+    let profiles = ColumnProfile::of_part(&data, &data);
     let projection = |v| {
         let rows = data.mask().observed_rows(v);
         Projection::fit(data.matrix(v), &rows, &profiles[v], 20, Kind::Unit).unwrap()
     };
     let projections: Vec<Projection> = (0..3).map(projection).collect();
-    observe(data, &projections)
-}
-
-fn gram(observations: &Observations, v: usize) -> Array2<f64> {
-    let mut rows = Vec::new();
-    observations.each_row(v, |_, row| rows.extend_from_slice(row));
-    let z = Array2::from_shape_vec((observations.n_observed(v), observations.widths[v]), rows);
-    let z = z.unwrap();
-    z.dot(&z.t())
+    let observations = observe(&data, &projections);
+    (golden, observations)
 }
 
 /// The reference stops at a relative change of the log-likelihood, `value`.
@@ -81,18 +69,20 @@ fn assert_near(found: &Responsibilities, expected: &Array2<f64>) {
 
 #[test]
 fn coordinates_have_the_inner_products_of_the_reference() {
-    let mut golden = Golden::open();
-    let observations = observations(&golden.data());
+    let (mut golden, observations) = opened();
     for v in 0..3 {
+        let mut rows = Vec::new();
+        observations.each_row(v, |_, row| rows.extend_from_slice(row));
+        let dim = (observations.n_observed(v), observations.widths[v]);
+        let z = Array2::from_shape_vec(dim, rows).unwrap();
         let expected = golden.matrix(&format!("gram{v}"));
-        assert_abs_diff_eq!(gram(&observations, v), expected, epsilon = 1e-8);
+        assert_abs_diff_eq!(z.dot(&z.t()), expected, epsilon = 1e-8);
     }
 }
 
 #[test]
 fn every_step_of_em_matches_the_reference() {
-    let mut golden = Golden::open();
-    let observations = observations(&golden.data());
+    let (mut golden, observations) = opened();
     for iterations in [1, 2, 5, 100] {
         let fit = ended(&mut golden, &observations, iterations);
         let value = golden.number(&format!("value{iterations}"));
@@ -111,8 +101,7 @@ fn ended(golden: &mut Golden, observations: &Observations, iterations: usize) ->
 
 #[test]
 fn groups_halves_and_shared_information_match_the_reference() {
-    let mut golden = Golden::open();
-    let observations = observations(&golden.data());
+    let (mut golden, observations) = opened();
     let fit = ended(&mut golden, &observations, 100);
     let pooled = golden.matrix("pooled0");
     for ((a, b), &expected) in pooled.indexed_iter().filter(|((a, b), _)| b <= a) {
