@@ -284,14 +284,11 @@ mod tests {
         let seldom = Array2::from_shape_fn((120, 6), |(i, j)| {
             f64::from(u8::from(i % 3 == j % 3 && rng.gen_bool(0.9)))
         });
-        let kinds = |views: Vec<Array2<f64>>| {
-            let data = MultiView::from_nan_rows(views).unwrap();
-            chosen_of(&TMixture::default(), &data, 3)
-        };
-        let both = kinds(vec![skewed, seldom.clone()]);
-        let chosen: Vec<Kind> = both.pilot.projections.iter().map(|p| p.kind).collect();
-        assert_eq!(chosen, [Kind::Ranks, Kind::Standard]);
-        let without_order = kinds(vec![seldom.clone(), seldom]);
+        let chosen = |views: &[Array2<f64>]| chosen_of(&TMixture::default(), &complete(views), 3);
+        let both = chosen(&[skewed, seldom.clone()]);
+        let kinds: Vec<Kind> = both.pilot.projections.iter().map(|p| p.kind).collect();
+        assert_eq!(kinds, [Kind::Ranks, Kind::Standard]);
+        let without_order = chosen(&[seldom.clone(), seldom]);
         assert!(without_order.evidence.iter().all(|e| e.kinds[0] != Kind::Ranks));
     }
 
