@@ -97,14 +97,13 @@ mod tests {
     use crate::{MaskReport, MissingPattern, Seed, ViewMask};
     use std::collections::BTreeSet;
 
-    fn draw(pattern: &str, n_samples: usize, n_views: usize) -> ViewMask {
-        pattern.parse::<MissingPattern>().unwrap().mask(n_samples, n_views, Seed::new(7)).unwrap()
-    }
-
     #[test]
     fn each_mechanism_follows_its_definition() {
         let (n, l) = (400, 4);
-        let mem = draw("incomplete:0.3:mem", n, l);
+        let draw = |pattern: &str, seed| {
+            pattern.parse::<MissingPattern>().unwrap().mask(n, l, Seed::new(seed)).unwrap()
+        };
+        let mem = draw("incomplete:0.3:mem", 7);
         assert_eq!(MaskReport::new(&mem).samples_by_views, vec![0, 120, 0, 0, 280]);
         assert!((0..l).all(|view| mem.n_observed(view) == 280 + 30));
 
@@ -113,14 +112,13 @@ mod tests {
             rows.outer_iter().map(|row| row.to_vec()).filter(|row| row.contains(&false)).collect()
         };
         // All samples that lose the same number of views lose the same ones.
-        let mnar = lost(&draw("incomplete:0.5:mnar", n, l));
+        let mnar = lost(&draw("incomplete:0.5:mnar", 7));
         let sizes: Vec<_> = mnar.iter().map(|row| row.iter().filter(|&&o| !o).count()).collect();
         assert_eq!(sizes.iter().collect::<BTreeSet<_>>().len(), sizes.len());
         // Fair coins give all incomplete combinations of four views.
-        assert_eq!(lost(&draw("incomplete:0.9:mcar", n, l)).len(), 14);
+        assert_eq!(lost(&draw("incomplete:0.9:mcar", 7)).len(), 14);
         for seed in 0..20 {
-            let pattern: MissingPattern = "incomplete:0.5:pm".parse().unwrap();
-            let pm = pattern.mask(n, l, Seed::new(seed)).unwrap();
+            let pm = draw("incomplete:0.5:pm", seed);
             let at_risk = (0..l).filter(|&view| pm.n_observed(view) < n).count();
             assert!((1..l).contains(&at_risk));
             assert_eq!(lost(&pm).len(), if at_risk == 1 { 1 } else { (1 << at_risk) - 2 });
