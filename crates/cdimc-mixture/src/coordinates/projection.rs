@@ -362,21 +362,16 @@ mod tests {
         Array2::from_shape_fn((n, d), |_| rng.gen_range(1.0..2.0))
     }
 
-    fn fitted(view: &Array2<f64>, q: usize, kind: Kind) -> Projection {
+    fn fitted(view: &Array2<f64>, kind: Kind) -> Projection {
         let rows: Vec<usize> = (0..view.nrows()).collect();
         let columns = ColumnProfile::of_columns(&view.clone().into(), &rows, None);
-        Projection::fit(&view.clone().into(), &rows, &columns, q, kind).unwrap()
-    }
-
-    fn coordinates(view: &Array2<f64>, kind: Kind) -> Array2<f64> {
-        let rows: Vec<usize> = (0..view.nrows()).collect();
-        fitted(view, 20, kind).coordinates(&view.clone().into(), &rows)
+        Projection::fit(&view.clone().into(), &rows, &columns, 20, kind).unwrap()
     }
 
     #[test]
     fn unit_ignores_columns_that_were_all_zeros_in_the_fit() {
         let seen = concatenate![Axis(1), random(60, 4), Array2::zeros((60, 1))];
-        let projection = fitted(&seen, 20, Kind::Unit);
+        let projection = fitted(&seen, Kind::Unit);
         let coordinates = |flag: f64| {
             let mut new = seen.clone();
             new.column_mut(4).fill(flag);
@@ -395,17 +390,21 @@ mod tests {
         let in_pounds = own.column(1).mapv(|x| (220.5 * x).round() / 10.0);
         let further = stack![Axis(1), total, in_pounds];
         let all = concatenate![Axis(1), own, constant, further];
-        assert_eq!(coordinates(&all, Kind::Standard), coordinates(&own, Kind::Standard));
+        let coordinates = |view: &Array2<f64>| {
+            let rows: Vec<usize> = (0..60).collect();
+            fitted(view, Kind::Standard).coordinates(&view.clone().into(), &rows)
+        };
+        assert_eq!(coordinates(&all), coordinates(&own));
         // The total of ranks is not the rank of the total.
-        assert_eq!(fitted(&all, 20, Kind::Ranks).width(), 5);
-        assert_eq!(fitted(&constant, 20, Kind::Centered).width(), 1);
+        assert_eq!(fitted(&all, Kind::Ranks).width(), 5);
+        assert_eq!(fitted(&constant, Kind::Centered).width(), 1);
     }
 
     #[test]
     fn rows_fewer_than_columns_have_one_coordinate_less_than_there_are() {
         for kind in Kind::ALL {
             for n in [1, 2, 6] {
-                assert_eq!(fitted(&random(n, 40), 20, kind).width(), (n - 1).max(1), "{kind:?}");
+                assert_eq!(fitted(&random(n, 40), kind).width(), (n - 1).max(1), "{kind:?}");
             }
         }
     }
@@ -413,6 +412,6 @@ mod tests {
     #[test]
     fn many_equal_values_are_constant() {
         let view = concatenate![Axis(1), Array2::from_elem((100_001, 1), 0.1), random(100_001, 1)];
-        assert_eq!(fitted(&view, 20, Kind::Standard).scales[0], 0.0);
+        assert_eq!(fitted(&view, Kind::Standard).scales[0], 0.0);
     }
 }
