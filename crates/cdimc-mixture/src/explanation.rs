@@ -312,12 +312,6 @@ mod tests {
         (MixtureModel::from_bytes(&bytes).unwrap(), data)
     }
 
-    fn explained(model: &MixtureModel, data: &MultiView, samples: &[usize]) -> Vec<Explanation> {
-        let views: Vec<usize> = (0..data.n_views()).collect();
-        let fitted = model.clone().with_samples(data, &views).unwrap();
-        fitted.explain(data, &views, samples).unwrap()
-    }
-
     #[test]
     fn only_the_samples_of_the_mixture_are_explained() {
         let (model, data) = fitted(Coordinates::Auto);
@@ -338,8 +332,10 @@ mod tests {
             let all: Vec<usize> = (0..data.n_samples()).collect();
             let predicted = model.predict(&data).unwrap();
             let probabilities = predicted.probabilities.unwrap();
+            let fitted = model.fitted_to(&data).unwrap();
+            let explained = fitted.explain(&data, &[0, 1, 2], &all).unwrap();
             let mut n_compared = 0;
-            for (i, explanation) in explained(&model, &data, &all).iter().enumerate() {
+            for (i, explanation) in explained.iter().enumerate() {
                 assert_eq!(explanation.cluster, predicted.labels[i]);
                 assert_eq!(explanation.views.len(), data.mask().n_views_of(i));
                 let [p, q] =
