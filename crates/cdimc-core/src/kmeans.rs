@@ -240,11 +240,8 @@ mod tests {
         assert!(fit.labels.iter().all(|&label| label < 2));
         let same = KMeans::new(3).fit(Array2::<f32>::ones((5, 2)).view(), Seed::new(1)).unwrap();
         assert_eq!((same.labels, same.inertia), (vec![0; 5], 0.0));
-        assert_eq!(
-            same.centers,
-            Array2::<f64>::ones((3, 2)),
-            "empty clusters are not at the origin"
-        );
+        // Empty clusters are not at the origin.
+        assert_eq!(same.centers, Array2::<f64>::ones((3, 2)));
     }
 
     #[test]

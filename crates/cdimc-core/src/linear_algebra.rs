@@ -270,10 +270,9 @@ mod tests {
             for entry in [f64::NAN, f64::INFINITY] {
                 let mut a = Mat::<f64>::identity(n, n);
                 a[(n - 1, n - 1)] = entry;
-                assert_eq!(
-                    symmetric_eigen("test", a.as_ref()).unwrap_err().to_string(),
-                    format!("test: eigen-decomposition failed on a {n} x {n} matrix")
-                );
+                let error = symmetric_eigen("test", a.as_ref()).unwrap_err().to_string();
+                let expected = format!("test: eigen-decomposition failed on a {n} x {n} matrix");
+                assert_eq!(error, expected, "{entry}");
             }
         }
     }
