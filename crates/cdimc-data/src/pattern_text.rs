@@ -121,10 +121,8 @@ mod tests {
         }
         let rates = MissingPattern::PerViewRates(vec![0.1]);
         assert_eq!("per-view:0.1,".parse::<MissingPattern>().unwrap(), rates);
-        assert_eq!(
-            " per-view: 0.1, 0.2".parse::<MissingPattern>().unwrap().to_string(),
-            "per-view:0.1,0.2"
-        );
+        let spaced: MissingPattern = " per-view: 0.1, 0.2".parse().unwrap();
+        assert_eq!(spaced.to_string(), "per-view:0.1,0.2");
     }
 
     #[test]
@@ -133,15 +131,11 @@ mod tests {
                      random-views:x random-views:1.5 chain:2 given:1x given:11,1";
         for text in texts.split(' ').chain([""]) {
             let message = text.parse::<MissingPattern>().unwrap_err().to_string();
-            assert!(
-                message.starts_with(&format!("missing pattern = {text:?}: must be complete, ")),
-                "{message}"
-            );
+            let start = format!("missing pattern = {text:?}: must be complete, ");
+            assert!(message.starts_with(&start), "{message}");
         }
-        assert_eq!(
-            "given:11,00".parse::<MissingPattern>().unwrap_err().to_string(),
-            "sample 1 is observed in no view: every sample needs at least one"
-        );
+        let message = "given:11,00".parse::<MissingPattern>().unwrap_err().to_string();
+        assert_eq!(message, "sample 1 is observed in no view: every sample needs at least one");
     }
 
     #[test]

@@ -272,20 +272,16 @@ mod tests {
     fn one_observed_row_is_an_error() {
         let mask = ViewMask::new(array![[true, true], [false, true]]).unwrap();
         let data = MultiView::new(vec![array![[1.0], [2.0]]; 2], mask).unwrap();
-        assert_eq!(
-            Standardizer::fit(&data, 0).unwrap_err().to_string(),
-            "view 0 has 1 observed samples: at least 2 are needed"
-        );
+        let error = Standardizer::fit(&data, 0).unwrap_err().to_string();
+        assert_eq!(error, "view 0 has 1 observed samples: at least 2 are needed");
     }
 
     #[test]
     fn a_view_of_another_width_is_an_error() {
         let data = two_views(array![[1.0, 2.0], [3.0, 5.0]]);
         let standardizer = Standardizer::fit(&data, 0).unwrap();
-        assert_eq!(
-            standardizer.transform(&data, 1, &[0]).unwrap_err().to_string(),
-            "view 1 has 1 features: 2 are expected"
-        );
+        let error = standardizer.transform(&data, 1, &[0]).unwrap_err().to_string();
+        assert_eq!(error, "view 1 has 1 features: 2 are expected");
     }
 
     // import numpy as np; i = np.arange(1000.); x = np.sqrt(i) * 0.1
