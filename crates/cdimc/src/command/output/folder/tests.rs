@@ -26,18 +26,24 @@ fn begin(target: &Path) -> OutputFolder {
     OutputFolder::begin(target, true, &[]).unwrap()
 }
 
-/// Leaves a run as it is when its process is killed.
-fn kill(output: OutputFolder) {
-    let workplace = output.workplace.path.clone();
-    std::mem::forget(output);
-    // The lock is released.
-    let begun = fs::read(workplace.join("lock")).unwrap();
-    fs::remove_file(workplace.join("lock")).unwrap();
-    fs::write(workplace.join("lock"), begun).unwrap();
+/// Saves an unfinished run.
+fn keep(output: &OutputFolder, run: &str) {
+    let record = json!({ "run": run, "status": "interrupted" });
+    output.keep(&record, Some(("checkpoint", run.as_bytes()))).unwrap();
 }
 
-fn refused(target: &Path, overwrite: bool, inputs: &[PathBuf]) -> String {
-    format!("{:#}", OutputFolder::begin(target, overwrite, inputs).err().unwrap())
+/// Leaves a run as it is when its process is killed.
+fn kill(output: OutputFolder) {
+    let lock = output.workplace.path.join("lock");
+    std::mem::forget(output);
+    // The lock is released.
+    let begun = fs::read(&lock).unwrap();
+    fs::remove_file(&lock).unwrap();
+    fs::write(&lock, begun).unwrap();
+}
+
+fn refused(target: &Path, overwrite: bool) -> String {
+    format!("{:#}", OutputFolder::begin(target, overwrite, &[]).err().unwrap())
 }
 
 #[test]
@@ -47,7 +53,7 @@ fn a_run_killed_between_its_renames_is_repaired_by_the_next() {
     let killed = begin(&target);
     killed.write("labels.csv", b"half").unwrap();
     kill(killed);
-    assert!(refused(&target, false, &[]).contains("holds an earlier run"));
+    assert!(refused(&target, false).contains("holds an earlier run"));
     assert_eq!(run_in(&target), "first");
     assert!(!workplace.exists());
     // Killed before and between the renames: the new result was complete.
@@ -58,7 +64,7 @@ fn a_run_killed_between_its_renames_is_repaired_by_the_next() {
         if moved {
             fs::rename(&target, workplace.join(EARLIER)).unwrap();
         }
-        assert!(refused(&target, false, &[]).contains("holds an earlier run"));
+        assert!(refused(&target, false).contains("holds an earlier run"));
         assert_eq!(run_in(&target), name);
         assert!(!workplace.exists());
     }
@@ -75,25 +81,21 @@ fn a_run_killed_between_its_renames_is_repaired_by_the_next() {
 fn what_a_killed_run_kept_is_an_interrupted_run() {
     let desk = tempfile::tempdir().unwrap();
     let (target, workplace) = (desk.path().join("out"), desk.path().join(".cdimc-out"));
-    let kept = |run: &str, between: bool| {
+    for (run, between) in [("first", false), ("second", true)] {
         let killed = begin(&target);
-        let record = json!({ "run": run, "status": "interrupted" });
-        for checkpoint in [b"early", b"later"] {
-            killed.keep(&record, Some(("checkpoint", checkpoint))).unwrap();
-        }
+        keep(&killed, "early");
+        keep(&killed, run);
         killed.write("labels.csv", b"half").unwrap();
         if between {
             fs::rename(killed.part(WHOLE), killed.part(LAST)).unwrap();
         }
         kill(killed);
-        let error = refused(&target, false, &[]);
+        let error = refused(&target, false);
         assert!(error.contains("holds an interrupted run: go on with"), "{error}");
         assert_eq!(run_in(&target), run);
-        assert_eq!(fs::read(target.join("checkpoint")).unwrap(), b"later");
+        assert_eq!(fs::read_to_string(target.join("checkpoint")).unwrap(), run);
         assert!(!workplace.exists());
-    };
-    kept("first", false);
-    kept("second", true);
+    }
     let finished = begin(&target);
     finished.keep(&json!({ "run": "kept" }), None).unwrap();
     finished.finish(&json!({ "run": "third" })).unwrap();
@@ -104,10 +106,6 @@ fn what_a_killed_run_kept_is_an_interrupted_run() {
 #[test]
 fn an_unfinished_run_waits_until_it_is_whole_where_a_result_has_its_place() {
     let (_desk, target, workplace) = with_a_run();
-    let keep = |output: &OutputFolder, run: &str| {
-        let record = json!({ "run": run, "status": "interrupted" });
-        output.keep(&record, Some(("checkpoint", run.as_bytes()))).unwrap();
-    };
     let waiting = |run: &str| {
         let begun = begin(&target).unfinished();
         run_in(&target) == "first" && run_in(&begun) == run && begun != target
@@ -121,7 +119,7 @@ fn an_unfinished_run_waits_until_it_is_whole_where_a_result_has_its_place() {
     kill(killed);
     assert!(waiting("third"));
     // Runs without the right to replace it and runs that fail keep it.
-    let error = refused(&target, false, &[]);
+    let error = refused(&target, false);
     assert!(error.contains("an interrupted one is to take its place: go on with"), "{error}");
     begin(&target).forget();
     assert!(waiting("third"));
@@ -152,13 +150,13 @@ fn what_the_user_changed_is_never_replaced() {
     output.write("labels.csv", b"a,0").unwrap();
     output.finish(&json!({ "run": "second" })).unwrap();
     fs::write(target.join("labels.csv"), "a,tumor").unwrap();
-    let error = refused(&target, true, &[]);
+    let error = refused(&target, true);
     assert!(error.contains("out: holds labels.csv, which the earlier run did not"), "{error}");
     fs::write(target.join("labels.csv"), "a,0").unwrap();
     // A record that lists more than its run wrote is not a record.
     let record = fs::read_to_string(target.join(RUN_FILE)).unwrap();
     fs::write(target.join(RUN_FILE), record.replace("labels.csv", "thesis.tex")).unwrap();
-    assert!(refused(&target, true, &[]).contains("files that are not cdimc's"));
+    assert!(refused(&target, true).contains("files that are not cdimc's"));
     fs::write(target.join(RUN_FILE), record).unwrap();
     drop(begin(&target));
 }
@@ -172,7 +170,7 @@ fn a_workplace_that_holds_something_else_is_left_alone() {
         if with_lock {
             fs::write(workplace.join("lock"), "").unwrap();
         }
-        let error = refused(&target, true, &[]);
+        let error = refused(&target, true);
         assert!(error.contains(&format!("holds {name}, which cdimc did not write")), "{error}");
         assert_eq!(fs::read(workplace.join(name)).unwrap(), b"mine");
         fs::remove_dir_all(&workplace).unwrap();
@@ -183,29 +181,28 @@ fn a_workplace_that_holds_something_else_is_left_alone() {
 fn what_the_user_put_among_what_a_killed_run_left_stays() {
     let (_desk, target, workplace) = with_a_run();
     let killed = begin(&target);
-    killed.keep(&json!({ "status": "interrupted" }), Some(("checkpoint", b"x"))).unwrap();
+    keep(&killed, "second");
     killed.write("labels.csv", b"half").unwrap();
     kill(killed);
     fs::create_dir(workplace.join(NEXT)).unwrap();
     for part in [NEW, WHOLE, NEXT] {
-        for mine in ["thesis.tex", "figs"] {
-            let mine = workplace.join(part).join(mine);
-            if mine.ends_with("figs") {
-                fs::create_dir(&mine).unwrap();
-            } else {
-                fs::write(&mine, "mine").unwrap();
-            }
-            let error = refused(&target, true, &[]);
-            let name = mine.file_name().unwrap().display();
+        let is_refused = |name: &str| {
+            let error = refused(&target, true);
             let said = format!("{part} holds {name}, which cdimc did not write: move it away");
             assert!(error.ends_with(&said), "{error}");
-            assert!(mine.exists() && run_in(&target) == "first");
-            if mine.is_dir() { fs::remove_dir(&mine) } else { fs::remove_file(&mine) }.unwrap();
-        }
+            assert_eq!(run_in(&target), "first", "{said}");
+        };
+        let left = workplace.join(part);
+        fs::write(left.join("thesis.tex"), "mine").unwrap();
+        is_refused("thesis.tex");
+        fs::remove_file(left.join("thesis.tex")).unwrap();
+        fs::create_dir(left.join("figs")).unwrap();
+        is_refused("figs");
+        fs::remove_dir(left.join("figs")).unwrap();
     }
-    assert!(refused(&target, false, &[]).contains("an interrupted one is to take its place"));
+    assert!(refused(&target, false).contains("an interrupted one is to take its place"));
     fs::remove_dir_all(&target).unwrap();
-    assert!(refused(&target, false, &[]).contains("holds an interrupted run"));
+    assert!(refused(&target, false).contains("holds an interrupted run"));
     assert!(!workplace.exists());
 }
 
@@ -224,7 +221,7 @@ fn names_that_are_paths_write_nothing() {
 fn what_the_user_put_into_a_run_is_never_replaced() {
     let (desk, target, workplace) = with_a_run();
     fs::create_dir(target.join("figs")).unwrap();
-    assert!(refused(&target, true, &[]).contains("out: holds figs, which the earlier run"));
+    assert!(refused(&target, true).contains("out: holds figs, which the earlier run"));
     fs::remove_dir(target.join("figs")).unwrap();
     // This holds during the next run too: its result gets another name.
     let second = begin(&target);
@@ -246,7 +243,7 @@ fn a_folder_of_others_is_never_replaced_whenever_it_was_made() {
     fs::write(target.join(RUN_FILE), "{\"run\": \"of another program\"}").unwrap();
     let error = format!("{:#}", output.finish(&json!({})).unwrap_err());
     assert!(error.contains("holds files that are not cdimc's"), "{error}");
-    assert!(refused(&target, true, &[]).contains("holds files that are not cdimc's"));
+    assert!(refused(&target, true).contains("holds files that are not cdimc's"));
     assert_eq!(run_in(&target), "of another program");
 }
 
@@ -259,8 +256,7 @@ fn the_earlier_run_stays_until_one_of_the_two_has_its_place() {
     fs::rename(&target, workplace.join(EARLIER)).unwrap();
     fs::create_dir(&target).unwrap();
     drop(output);
-    assert_eq!(run_in(&workplace.join(EARLIER)), "first");
-    assert!(refused(&target, true, &[]).contains("something else has taken their place"));
+    assert!(refused(&target, true).contains("something else has taken their place"));
     assert_eq!(run_in(&workplace.join(EARLIER)), "first");
     fs::remove_dir(&target).unwrap();
     drop(begin(&target));
@@ -290,8 +286,8 @@ fn a_path_that_is_no_utf8_and_a_link_to_nothing_are_refused_at_once() {
     use std::os::unix::ffi::OsStrExt;
     let desk = tempfile::tempdir().unwrap();
     let odd = desk.path().join(std::ffi::OsStr::from_bytes(b"a\xff"));
-    assert!(refused(&odd, false, &[]).contains("must be UTF-8"));
+    assert!(refused(&odd, false).contains("must be UTF-8"));
     let link = desk.path().join("link");
     std::os::unix::fs::symlink(desk.path().join("gone"), &link).unwrap();
-    assert!(refused(&link, false, &[]).ends_with("link: is a link to nothing"));
+    assert!(refused(&link, false).ends_with("link: is a link to nothing"));
 }
