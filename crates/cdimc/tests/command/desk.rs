@@ -9,7 +9,18 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
 use tempfile::TempDir;
 
-/// A folder with two views of the same people and a short training.
+/// Returns the complete data of the tables.
+pub(crate) fn dataset() -> Dataset {
+    let dataset = SyntheticViews { n_samples: 120, ..SyntheticViews::default() };
+    dataset.generate(Seed::new(5)).unwrap()
+}
+
+/// Returns the samples of a table by row: in another order in every table, and every fifth absent from each.
+pub(crate) fn rows_of(view: usize) -> impl Iterator<Item = usize> {
+    (0..120).map(move |step| (step * 7 + view * 31) % 120).filter(move |i| i % 5 != view)
+}
+
+/// A folder with three views of the same people and a short training.
 pub(crate) struct Desk {
     folder: TempDir,
 }
@@ -17,12 +28,13 @@ pub(crate) struct Desk {
 impl Desk {
     pub(crate) fn new() -> Self {
         let desk = Self { folder: tempfile::tempdir().unwrap() };
-        let dataset = SyntheticViews { n_samples: 120, ..SyntheticViews::default() };
-        let dataset = dataset.generate(Seed::new(5)).unwrap();
+        let dataset = dataset();
         for (view, name) in ["rna", "protein", "image"].into_iter().enumerate() {
-            // Rows in another order in every file, and every fifth sample absent from each.
-            let rows = (0..120).map(|step| (step * 7 + view * 31) % 120).filter(|i| i % 5 != view);
-            desk.put_view(&format!("{name}.csv"), name, &dataset.views()[view], rows);
+            let values = &dataset.views()[view];
+            let header: String = (0..values.ncols()).map(|j| format!(",{name}{j}")).collect();
+            let row = |i: usize| values.row(i).iter().map(|x| format!(",{x}")).collect::<String>();
+            let rows: String = rows_of(view).map(|i| format!("s{i}{}\n", row(i))).collect();
+            desk.put(&format!("{name}.csv"), &format!("id{header}\n{rows}"));
         }
         let short = "[pretrain]\nepochs = 30\n[finetune]\nrounds = 6\n[advanced]\nwide = 48\n";
         desk.put("short.toml", short);
@@ -35,20 +47,6 @@ impl Desk {
 
     pub(crate) fn put(&self, name: &str, text: &str) {
         std::fs::write(self.path(name), text).unwrap();
-    }
-
-    /// Writes these rows of a view as a table of samples `s0`, `s1`, .. and columns `column0`, `column1`, ..
-    pub(crate) fn put_view(
-        &self,
-        name: &str,
-        column: &str,
-        values: &ndarray::Array2<f64>,
-        rows: impl IntoIterator<Item = usize>,
-    ) {
-        let header: String = (0..values.ncols()).map(|j| format!(",{column}{j}")).collect();
-        let row = |i: usize| values.row(i).iter().map(|x| format!(",{x}")).collect::<String>();
-        let rows: String = rows.into_iter().map(|i| format!("s{i}{}\n", row(i))).collect();
-        self.put(name, &format!("id{header}\n{rows}"));
     }
 
     #[cfg(feature = "columnar")]

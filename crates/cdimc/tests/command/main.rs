@@ -14,69 +14,40 @@ mod reading;
 mod refusals;
 mod words;
 
-#[cfg(feature = "columnar")]
-use cdimc::data::SyntheticViews;
-use cdimc::mixture::TMixture;
-#[cfg(feature = "columnar")]
-use cdimc::prelude::*;
 use desk::{Desk, Shown};
 use std::process::Stdio;
-
-/// Writes three CSV files, a Parquet and an NPY file, with different row orders and 30 % of the samples missing. Returns
-/// the same numbers in memory, with samples by first appearance.
-#[cfg(feature = "columnar")]
-fn five_files(desk: &Desk) -> (MultiView, Vec<String>) {
-    use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
-    use cdimc::data::{SyntheticMap, SyntheticView};
-    use rand::seq::SliceRandom;
-    use std::sync::Arc;
-    let n_samples = 150;
-    let view = |width| SyntheticView { width, map: SyntheticMap::Nonlinear };
-    let views = vec![view(9), view(7), view(12), view(8), view(10)];
-    let dataset = SyntheticViews { n_samples, views, ..SyntheticViews::default() };
-    let dataset = dataset.generate(Seed::new(3)).unwrap();
-    let mask = MissingPattern::PerView(0.3).mask(n_samples, 5, Seed::new(4)).unwrap();
-    let mut first_seen: Vec<usize> = Vec::new();
-    for (v, values) in dataset.views().iter().enumerate() {
-        let mut rows = mask.observed_rows(v);
-        rows.shuffle(&mut Seed::new(6).nth(v as u64).rng());
-        let new: Vec<usize> = rows.iter().copied().filter(|i| !first_seen.contains(i)).collect();
-        first_seen.extend(new);
-        let (selected, width) = (values.select(ndarray::Axis(0), &rows), values.ncols());
-        let ids: Vec<String> = rows.iter().map(|i| format!("s{i}")).collect();
-        match v {
-            3 => {
-                let mut columns: Vec<(String, ArrayRef)> =
-                    vec![("id".into(), Arc::new(StringArray::from(ids)))];
-                columns.extend((0..width).map(|j| {
-                    let column = Float64Array::from(selected.column(j).to_vec());
-                    (format!("f{j}"), Arc::new(column) as ArrayRef)
-                }));
-                desk.put_parquet("view3.parquet", &RecordBatch::try_from_iter(columns).unwrap());
-            }
-            4 => {
-                use npyz::WriterBuilder;
-                let file = std::fs::File::create(desk.path("view4.npy")).unwrap();
-                let shape = [rows.len() as u64, width as u64];
-                let options = npyz::WriteOptions::new().default_dtype().shape(&shape);
-                let mut writer = options.writer(file).begin_nd().unwrap();
-                writer.extend(selected.iter().copied()).unwrap();
-                writer.finish().unwrap();
-                desk.put("view4.ids.txt", &ids.join("\n"));
-            }
-            _ => desk.put_view(&format!("view{v}.csv"), "f", values, rows),
-        }
-    }
-    let data = dataset.observe(mask).unwrap().select_rows(&first_seen).unwrap();
-    (data, first_seen.iter().map(|i| format!("s{i}")).collect())
-}
 
 #[cfg(feature = "columnar")]
 #[test]
 fn the_command_gives_the_labels_of_the_library() {
+    use crate::desk::{dataset, rows_of};
+    use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
+    use cdimc::prelude::*;
+    use npyz::WriterBuilder;
+    use std::sync::Arc;
     let desk = Desk::new();
-    let (data, ids) = five_files(&desk);
-    let views = "--view view0.csv --view view1.csv --view view2.csv --view view3.parquet --view view4.npy --id id";
+    let (header, rows) = (desk.header("protein.csv"), desk.rows("protein.csv"));
+    let columns = header.split(',').enumerate().map(|(j, name)| {
+        let cells = rows.iter().map(|row| &row[j]);
+        let column: ArrayRef = if j == 0 {
+            Arc::new(StringArray::from_iter_values(cells))
+        } else {
+            Arc::new(Float64Array::from_iter_values(cells.map(|x| x.parse::<f64>().unwrap())))
+        };
+        (name, column)
+    });
+    desk.put_parquet("protein.parquet", &RecordBatch::try_from_iter(columns).unwrap());
+    let rows = desk.rows("image.csv");
+    let numbers = rows.iter().flat_map(|row| &row[1..]).map(|x| x.parse::<f64>().unwrap());
+    let shape = [rows.len() as u64, rows[0].len() as u64 - 1];
+    let options = npyz::WriteOptions::new().default_dtype().shape(&shape);
+    let file = std::fs::File::create(desk.path("image.npy")).unwrap();
+    let mut writer = options.writer(file).begin_nd().unwrap();
+    writer.extend(numbers).unwrap();
+    writer.finish().unwrap();
+    let ids: Vec<&str> = rows.iter().map(|row| row[0].as_str()).collect();
+    desk.put("image.ids.txt", &ids.join("\n"));
+    let views = "--view rna.csv --view protein.parquet --view image.npy --id id";
     desk.succeeds(&format!(
         "cluster {views} -k 4 --method cdimc-net --config short.toml -q --seed 7 -o out"
     ));
@@ -84,14 +55,19 @@ fn the_command_gives_the_labels_of_the_library() {
     net.pretrain.epochs = 30;
     net.finetune.rounds = 6;
     net.advanced.wide = Some(48);
-    let clustering = net.cluster(&data, 4, Seed::new(7)).unwrap();
-    let expected: Vec<(String, String)> =
-        ids.into_iter().zip(clustering.labels.iter().map(ToString::to_string)).collect();
+    let mask = ndarray::Array2::from_shape_fn((120, 3), |(i, view)| i % 5 != view);
+    // The command has the samples by first appearance.
+    let mut seen = std::collections::HashSet::new();
+    let order: Vec<usize> = (0..3).flat_map(rows_of).filter(|&i| seen.insert(i)).collect();
+    let data = dataset().observe(ViewMask::new(mask).unwrap()).unwrap();
+    let clustering = net.cluster(&data.select_rows(&order).unwrap(), 4, Seed::new(7)).unwrap();
+    let named = |(i, label): (&usize, &usize)| (format!("s{i}"), label.to_string());
+    let expected: Vec<(String, String)> = order.iter().zip(&clustering.labels).map(named).collect();
     assert_eq!(desk.labels("out/labels.csv"), expected);
     for file in ["embedding.csv", "model.safetensors", "report.html", "run.json"] {
         assert!(desk.path("out").join(file).is_file(), "{file}");
     }
-    desk.text("out/run.json").has("\"path\": \"view4.ids.txt\"");
+    desk.text("out/run.json").has("\"path\": \"image.ids.txt\"");
 }
 
 #[test]
