@@ -3,15 +3,6 @@
 use crate::desk::{Desk, Shown};
 use serde_json::Value;
 
-/// Changes the cells of each row below the header of a file.
-fn edit(desk: &Desk, from: &str, to: &str, change: impl Fn(usize, &mut Vec<String>)) {
-    desk.edit(from, to, |row, cells| {
-        if row > 0 {
-            change(row, cells);
-        }
-    });
-}
-
 fn data_warnings(desk: &Desk, run: &str) -> Vec<Value> {
     desk.record(run)["data-warnings"].as_array().cloned().unwrap_or_default()
 }
@@ -20,7 +11,7 @@ fn data_warnings(desk: &Desk, run: &str) -> Vec<Value> {
 fn rows_are_not_joined_by_number_if_there_is_an_id_column() {
     let desk = Desk::new();
     for name in ["rna", "protein"] {
-        edit(&desk, &format!("{name}.csv"), &format!("{name}_numbered.csv"), |_, cells| {
+        desk.edit(&format!("{name}.csv"), &format!("{name}_numbered.csv"), |_, cells| {
             cells[0] = format!("1{:0>3}", &cells[0][1..]);
         });
     }
@@ -38,7 +29,7 @@ fn rows_are_not_joined_by_number_if_there_is_an_id_column() {
 #[test]
 fn codes_for_missing_are_reported_until_the_user_names_them() {
     let desk = Desk::new();
-    edit(&desk, "rna.csv", "coded.csv", |row, cells| {
+    desk.edit("rna.csv", "coded.csv", |row, cells| {
         let n = cells.len();
         cells[1 + row % (n - 1)] = "-999".into();
     });
@@ -93,12 +84,12 @@ fn rows_that_are_no_samples_are_named_and_left_out_by_a_pattern() {
 fn new_samples_are_checked_like_those_of_a_fit() {
     let desk = Desk::new();
     desk.succeeds("cluster VIEWS -k 4 -o out");
-    edit(&desk, "rna.csv", "upper.csv", |_, cells| cells[0] = cells[0].to_uppercase());
-    edit(&desk, "protein.csv", "lower.csv", |_, cells| cells[0] = cells[0].to_lowercase());
+    desk.edit("rna.csv", "upper.csv", |_, cells| cells[0] = cells[0].to_uppercase());
+    desk.edit("protein.csv", "lower.csv", |_, cells| cells[0] = cells[0].to_lowercase());
     let predict = "predict MODEL --id id -o new.csv";
     desk.notes(&format!("{predict} --view rna=upper.csv --view protein=lower.csv"))
         .has("more would agree if written alike");
-    edit(&desk, "rna.csv", "far.csv", |_, cells| {
+    desk.edit("rna.csv", "far.csv", |_, cells| {
         cells[1..].iter_mut().for_each(|cell| *cell = format!("1{}", cell.trim_matches('-')));
     });
     desk.notes(&format!("{predict} --force --view rna=far.csv"))
@@ -133,7 +124,7 @@ fn clinical_ids_in_another_spelling_are_reported_on_the_terminal_and_in_the_reco
 #[test]
 fn a_sample_with_one_measured_value_is_named_and_shown_as_not_measured() {
     let desk = Desk::new();
-    edit(&desk, "rna.csv", "few.csv", |row, cells| {
+    desk.edit("rna.csv", "few.csv", |row, cells| {
         let gaps = if row < 9 { &mut cells[2..] } else { &mut [] };
         gaps.iter_mut().for_each(String::clear);
     });
@@ -161,9 +152,7 @@ fn a_sample_with_one_measured_value_is_named_and_shown_as_not_measured() {
 #[test]
 fn a_constant_column_is_no_marker_and_no_reason() {
     let desk = Desk::new();
-    desk.edit("rna.csv", "diluted.csv", |row, cells| {
-        cells.push(["dilution", "30"][row.min(1)].into());
-    });
+    desk.add_column("rna.csv", "diluted.csv", "dilution", |_| 30);
     desk.put("unit.toml", "coordinates = \"unit\"\n");
     let views = "--view diluted.csv --view protein.csv --id id";
     desk.succeeds(&format!("cluster {views} -k 4 --config unit.toml -o out"));

@@ -61,15 +61,26 @@ impl Desk {
         std::fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// Writes `from` as `to` with other cells; `change` gets the number of each row, 0 for the header.
+    /// Writes `from` as `to` with other cells; `change` gets the number of each row below the header, from 1.
     pub(crate) fn edit(&self, from: &str, to: &str, change: impl Fn(usize, &mut Vec<String>)) {
-        let text = self.text(from);
-        let edited = text.lines().enumerate().map(|(row, line)| {
-            let mut cells: Vec<String> = line.split(',').map(str::to_owned).collect();
+        let mut edited = self.header(from) + "\n";
+        for (row, mut cells) in (1..).zip(self.rows(from)) {
             change(row, &mut cells);
-            cells.join(",") + "\n"
-        });
-        self.put(to, &edited.collect::<String>());
+            edited += &(cells.join(",") + "\n");
+        }
+        self.put(to, &edited);
+    }
+
+    /// Writes `from` as `to` with another first column; `value` gets the number of each row, from 1.
+    pub(crate) fn add_column<T: Display>(
+        &self,
+        from: &str,
+        to: &str,
+        name: &str,
+        value: impl Fn(usize) -> T,
+    ) {
+        self.edit(from, to, |row, cells| cells.insert(0, value(row).to_string()));
+        self.put(to, &format!("{name},{}", self.text(to)));
     }
 
     /// Adds a row without values to a table.

@@ -139,11 +139,7 @@ fn a_warning_about_parts_is_in_the_record() {
     let desk = cut();
     for part in 0..3 {
         let file = format!("rna-{part}.csv");
-        desk.edit(&file, &file, |row, cells| {
-            if row > 0 {
-                cells[4].clear();
-            }
-        });
+        desk.edit(&file, &file, |_, cells| cells[4].clear());
     }
     desk.succeeds("cluster PARTS -k 4 --config few.toml -q -o out");
     desk.record("out")["data-warnings"]
@@ -157,19 +153,16 @@ fn a_warning_about_many_files_is_shown_once_and_hides_no_other() {
     let desk = cut();
     for part in 0..3 {
         let file = format!("rna-{part}.csv");
-        desk.edit(&file, &file, |row, cells| {
-            cells.insert(0, if row == 0 { "Unnamed: 0".into() } else { row.to_string() });
-        });
+        desk.add_column(&file, &file, "Unnamed: 0", |row| row);
     }
     let notes = desk.notes("cluster PARTS -k 4 --config few.toml -o out");
     assert_eq!(notes.matches("has no name and is left out").count(), 1, "{notes}");
     for part in 0..3 {
         let file = format!("rna-{part}.csv");
-        desk.edit(&file, &file, |row, cells| cells.insert(2, ["batch", "1"][row.min(1)].into()));
+        desk.add_column(&file, &file, "batch", |_| 1);
     }
-    desk.edit("protein-2.csv", "protein-2.csv", |row, cells| {
-        let values = if row > 0 { &mut cells[1..] } else { &mut [] };
-        values.iter_mut().for_each(|value| value.push_str("e4"));
+    desk.edit("protein-2.csv", "protein-2.csv", |_, cells| {
+        cells[1..].iter_mut().for_each(|value| value.push_str("e4"));
     });
     desk.notes("predict MODEL PARTS -o new.csv")
         .has("rna-0.csv: columns unknown to the model are left out (1): `batch` (and 2 more warnings of this kind)")

@@ -7,8 +7,7 @@ fn predict_names_what_it_left_out_what_is_odd_and_what_it_wrote() {
     let desk = Desk::new();
     desk.succeeds("NET -q -o good");
     let predict = "predict --model good/model.safetensors --id id --view";
-    let widen = |row: usize, cells: &mut Vec<String>| cells.push(["age", "7"][row.min(1)].into());
-    desk.edit("rna.csv", "wider.csv", widen);
+    desk.add_column("rna.csv", "wider.csv", "age", |_| 7);
     desk.notes(&format!("{predict} rna=wider.csv -o wider_labels.csv"))
         .has("wider.csv: columns unknown to the model are left out (1): `age`")
         .has("wider_labels.csv: 96 samples in ")
@@ -17,13 +16,12 @@ fn predict_names_what_it_left_out_what_is_odd_and_what_it_wrote() {
     assert!(!text.contains("WARN"), "{text}");
     assert_eq!(desk.text("labels.csv"), desk.text("wider_labels.csv"));
     // Another unit in one row.
-    let unit = |row: usize, cells: &mut Vec<String>| {
+    desk.edit("rna.csv", "units.csv", |row, cells| {
         if row == 3 {
             cells[1..].fill("0".into());
             cells[1] = "1e6".into();
         }
-    };
-    desk.edit("rna.csv", "units.csv", unit);
+    });
     let id = &desk.labels("rna.csv")[2].0;
     desk.notes(&format!("{predict} rna=units.csv -o units_labels.csv"))
         .has("standard deviations from the mean of training")
@@ -226,9 +224,7 @@ fn a_column_of_classes_changes_no_cluster() {
     let desk = Desk::new();
     desk.succeeds("cluster VIEWS -k 4 -q -o without");
     // Classes unrelated to all measurements, in one of the tables.
-    desk.edit("rna.csv", "rna.csv", |row, cells| {
-        cells.push(if row == 0 { "class" } else { ["a", "b"][row % 2] }.into());
-    });
+    desk.add_column("rna.csv", "rna.csv", "class", |row| ["a", "b"][row % 2]);
     desk.succeeds("cluster VIEWS -k 4 --label class -q -o with");
     assert_eq!(desk.text("with/labels.csv"), desk.text("without/labels.csv"));
 }
