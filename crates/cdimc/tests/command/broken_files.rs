@@ -88,14 +88,6 @@ fn groups_of_equal_rows_are_the_clusters() {
     }
 }
 
-/// They once became one cluster, without any confidence.
-#[test]
-fn two_tables_of_200_columns_are_no_clusters_without_confidence() {
-    let views = "--view $BROKEN/wa.csv.gz --view $BROKEN/wb.csv.gz --id id";
-    refused(&format!("$CDIMC cluster {views} -k 3 --method pmvc -q -o c"))
-        .has("pmvc found nothing usable: lambda = 0.01");
-}
-
 #[test]
 fn a_model_with_numbers_that_are_not_finite_is_refused() {
     let options = "--model $BROKEN/nonfinite.safetensors --view rna.csv --id id";
