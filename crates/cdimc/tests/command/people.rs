@@ -190,25 +190,17 @@ fn samples_in_columns_are_reported_and_transposed() {
     let desk = Desk::new();
     let value = |i: usize, j: usize| ((i % 2) * 5 * (j + 1) + (7 * i + 3 * j) % 4) as f64;
     let ids: Vec<String> = (0..20).map(|i| format!("p{i}")).collect();
-    let mut by_sample = String::from("id,x,y\n");
-    let mut by_gene = format!("gene,{}\n", ids.join(","));
-    for (i, id) in ids.iter().enumerate() {
-        by_sample += &format!("{id},{},{}\n", value(i, 0), value(i, 1));
-    }
-    for j in 0..3 {
-        let row: Vec<String> = (0..ids.len()).map(|i| value(i, j).to_string()).collect();
-        by_gene += &format!("g{j},{}\n", row.join(","));
-    }
-    desk.put("clinic.csv", &by_sample);
-    desk.put("genes.csv", &by_gene);
+    let samples = (0..20).map(|i| format!("p{i},{},{}\n", value(i, 0), value(i, 1)));
+    desk.put("clinic.csv", &format!("id,x,y\n{}", samples.collect::<String>()));
+    let gene = |j| (0..20).map(|i| format!(",{}", value(i, j))).collect::<String>();
+    let genes: String = (0..3).map(|j| format!("g{j}{}\n", gene(j))).collect();
+    desk.put("genes.csv", &format!("gene,{}\n{genes}", ids.join(",")));
     let line = "cluster --view clinic.csv --view genes.csv --id id --id genes.csv=gene -k 2 -o";
     desk.fails(&format!("{line} wrong")).has("one of them needs --transposed FILE");
     desk.succeeds(&format!("{line} right --transposed genes.csv"));
     let labels = desk.labels("right/labels.csv");
-    assert_eq!(labels.len(), 20);
-    for (i, (id, cluster)) in labels.iter().enumerate() {
-        assert_eq!((id, cluster), (&ids[i], &labels[i % 2].1));
-    }
+    let expected = |i: usize| (ids[i].clone(), labels[i % 2].1.clone());
+    assert_eq!(labels, (0..20).map(expected).collect::<Vec<_>>());
     desk.text("right/markers.csv").has("g2");
     desk.fails(&format!("{line} other --transposed other.csv"))
         .has("--transposed other.csv: no view is read from such a file");
@@ -247,11 +239,9 @@ fn a_folder_of_10x_genomics_is_clustered_and_predicted_from() {
     let kind = |j: usize| if j < 8 { "Genes" } else { "Proteins" };
     let features: String = (0..12).map(|j| format!("E{j}\tgene{j}\t{}\n", kind(j))).collect();
     let barcodes: String = (0..60).map(|i| format!("AC{i}-1\n")).collect();
-    for (name, text) in
-        [("matrix.mtx", &matrix), ("barcodes.tsv", &barcodes), ("features.tsv", &features)]
-    {
-        desk.put(&format!("cells/{name}"), text);
-    }
+    desk.put("cells/matrix.mtx", &matrix);
+    desk.put("cells/barcodes.tsv", &barcodes);
+    desk.put("cells/features.tsv", &features);
     let shown = desk.notes("cluster --view cells -k 2 --method t-mixture -o out");
     assert!(!shown.contains("left out"), "{shown}");
     desk.text("out/run.json")
