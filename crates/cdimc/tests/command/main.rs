@@ -131,10 +131,8 @@ fn the_default_is_the_mixture_with_all_outputs() {
 #[test]
 fn an_interrupted_run_resumes_to_the_same_result() {
     let desk = Desk::new();
-    desk.put(
-        "short.toml",
-        "[pretrain]\nepochs = 3000\n[finetune]\nrounds = 20\n[advanced]\nwide = 200\n",
-    );
+    let longer = "[pretrain]\nepochs = 3000\n[finetune]\nrounds = 20\n[advanced]\nwide = 200\n";
+    desk.put("short.toml", longer);
     desk.succeeds("NET -q -o whole --threads 1");
     let mut line = "NET -o out --threads 1";
     for (signal, code) in

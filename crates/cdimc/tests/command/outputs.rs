@@ -180,8 +180,7 @@ fn tables_for_people_have_six_digits_and_agree_with_the_summary() {
         });
         assert_eq!(digits.max(), Some(6), "{file}");
     }
-    let text = desk.text("out/labels.csv");
-    let confidence = |line: &str| line.split(',').nth(2).unwrap().parse::<f64>().unwrap();
-    let n_sure = text.lines().skip(1).filter(|line| confidence(line) >= 0.9).count();
+    let is_sure = |row: &&Vec<String>| row[2].parse::<f64>().unwrap() >= 0.9;
+    let n_sure = desk.rows("out/labels.csv").iter().filter(is_sure).count();
     shown.has(&format!("{:.0} % of the samples are sure", 100.0 * n_sure as f64 / 120.0));
 }

@@ -146,13 +146,11 @@ fn text_that_a_spreadsheet_takes_for_a_formula_is_escaped_on_demand_and_again_wh
 #[test]
 fn an_interrupted_choice_of_the_number_resumes_from_finished_parts() {
     let desk = Desk::new();
-    desk.put(
-        "slow.toml",
-        "[pretrain]\nepochs = 1500\n[finetune]\nrounds = 5\n[advanced]\nwide = 60\n",
-    );
-    let line =
-        "cluster VIEWS --k-range 2..5 --k-seeds 2 --method cdimc-net --config slow.toml -o out";
-    let run = desk.start(line, "choose-k: step 1 of 4");
+    let slow = "[pretrain]\nepochs = 1500\n[finetune]\nrounds = 5\n[advanced]\nwide = 60\n";
+    desk.put("slow.toml", slow);
+    let method = "--method cdimc-net --config slow.toml";
+    let line = format!("cluster VIEWS --k-range 2..5 --k-seeds 2 {method} -o out");
+    let run = desk.start(&line, "choose-k: step 1 of 4");
     assert_eq!(run.signal("INT").0, Some(130));
     let before = desk.record("out");
     assert_eq!(before["status"], "interrupted");
@@ -163,10 +161,9 @@ fn an_interrupted_choice_of_the_number_resumes_from_finished_parts() {
     let after = desk.record("out");
     assert_eq!(after["trials"].as_array().unwrap().len(), 4);
     assert_eq!(after["command"], before["command"]);
-    let seconds = |record: &serde_json::Value, stage: &str| -> f64 {
-        let of_stage = |pair: &&serde_json::Value| pair[0] == stage;
-        let pair = record["seconds"].as_array().unwrap().iter().find(of_stage);
-        pair.map_or(0.0, |pair| pair[1].as_f64().unwrap())
+    let seconds = |record: &serde_json::Value, stage: &str| {
+        let pairs = record["seconds"].as_array().unwrap();
+        pairs.iter().find(|pair| pair[0] == stage).unwrap()[1].as_f64().unwrap()
     };
     for stage in ["read", "total"] {
         assert!(seconds(&after, stage) > seconds(&before, stage), "{after}");
