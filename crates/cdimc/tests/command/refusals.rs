@@ -60,10 +60,8 @@ cluster --view rna.csv --view one.csv --id id -k 2 -o out
 cluster --view one.csv --id id -k 2 -o out
 cluster --view a=rna.csv --view a=protein.csv --id id -k 2 -o out
 cluster --view rna.csv -k 1 -o out
-cluster --view rna.csv --view protein.csv -k 4 -o out
 cluster --view rna.csv --id patient -k 4 -o out
 inspect --view german.csv --id id
-cluster --view german.csv --id id -k 2 -o out
 inspect --view comma.csv --id id
 inspect --view titled.csv --id id
 inspect --view titled.csv --id id --skip-lines x
@@ -107,7 +105,6 @@ cluster --resume some --seed 3
 cluster --resume some --method concat
 cluster --resume some -k 3
 cluster --resume some --id id
-cluster --resume some --strict
 cluster --resume some --force
 NET -q -o good
 NET -q -o mine
