@@ -28,17 +28,18 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// Returns the lines of all blocks of `text` that are marked with `language`.
-fn blocks(text: &str, language: &str) -> String {
+/// Returns the commands of a page.
+fn script(page: &str) -> String {
     let (mut script, mut inside) = (String::new(), false);
-    for line in text.lines() {
+    for line in std::fs::read_to_string(root().join(page)).unwrap().lines() {
         if let Some(mark) = line.strip_prefix("```") {
-            inside = mark == language;
+            inside = mark == "sh";
         } else if inside {
             script += line;
             script.push('\n');
         }
     }
+    assert!(script.contains("cdimc "), "{page}: has no command");
     script
 }
 
@@ -51,11 +52,14 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Runs `script` in a shell in `folder` with the `cdimc` of this build; returns standard output and error.
-fn run(page: &str, script: &str, folder: &Path) -> (String, String) {
+/// Runs the commands of a page in a shell in `folder`, which gets the examples, with the `cdimc` of this build; returns
+/// standard output and error.
+fn run(page: &str, folder: &Path) -> (String, String) {
+    copy(&root().join("examples"), &folder.join("examples"));
+    let script = script(page);
     let command = Path::new(env!("CARGO_BIN_EXE_cdimc")).parent().unwrap().display();
     let output = Command::new("sh")
-        .args(["-euc", script])
+        .args(["-euc", &script])
         .env("PATH", format!("{command}:{}", std::env::var("PATH").unwrap()))
         .current_dir(folder)
         .output()
@@ -71,13 +75,6 @@ fn accuracies(output: &str) -> Vec<f64> {
     lines.map(|line| line.split_whitespace().nth(1).unwrap().parse().unwrap()).collect()
 }
 
-/// Returns the commands of a page.
-fn script(page: &str) -> String {
-    let script = blocks(&std::fs::read_to_string(root().join(page)).unwrap(), "sh");
-    assert!(script.contains("cdimc "), "{page}: has no command");
-    script
-}
-
 #[test]
 fn commands_of_the_documents_run_as_they_are_written() {
     let folder = tempfile::tempdir().unwrap();
@@ -85,11 +82,10 @@ fn commands_of_the_documents_run_as_they_are_written() {
     for (i, page) in PAGES.into_iter().enumerate() {
         let here = folder_of(page);
         std::fs::create_dir(&here).unwrap();
-        copy(&root().join("examples"), &here.join("examples"));
         if i > 0 {
             copy(&folder_of(PAGES[0]).join("result"), &here.join("result"));
         }
-        let (output, messages) = run(page, &script(page), &here);
+        let (output, messages) = run(page, &here);
         match page {
             // "95 % of the patients are in the right subtype".
             "README.md" => {
@@ -130,8 +126,7 @@ fn commands_of_the_tutorial_run_where_r_is() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    copy(&root().join("examples"), &folder.path().join("examples"));
-    let (output, _) = run(TUTORIAL, &script(TUTORIAL), folder.path());
+    let (output, _) = run(TUTORIAL, folder.path());
     // "77 of the 80 patients with microRNA get the cluster that all assays gave them."
     let [accuracy] = accuracies(&output)[..] else { panic!("{output}") };
     assert!((0.962..0.963).contains(&accuracy), "{output}");
@@ -175,11 +170,11 @@ fn links(text: &str) -> Vec<&str> {
 fn links_of_the_documents_lead_somewhere() {
     let mut broken = Vec::new();
     for document in documents() {
-        let text = std::fs::read_to_string(root().join(&document)).unwrap();
+        let here = root().join(&document);
+        let text = std::fs::read_to_string(&here).unwrap();
         for link in links(&text).into_iter().filter(|link| !link.contains("://")) {
             let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
-            let folder = root().join(&document).parent().unwrap().to_owned();
-            let target = if file.is_empty() { root().join(&document) } else { folder.join(file) };
+            let target = if file.is_empty() { here.clone() } else { here.with_file_name(file) };
             let is_there = target.exists()
                 && (anchor.is_empty()
                     || anchors(&std::fs::read_to_string(&target).unwrap()).contains(anchor));
