@@ -1,4 +1,12 @@
 views <- made(60, 3, 0)$views
+ids <- paste0("p", 1:60)
+
+# A view with these row names.
+with_ids <- function(v, names = ids) {
+  view <- views[[v]]
+  rownames(view) <- names
+  view
+}
 
 refused <- function(expression, pattern) {
   condition <- expect_error(expression, class = "cdimc_error")
@@ -49,7 +57,7 @@ test_that("data other than tables of numbers are refused", {
 })
 
 test_that("text among numbers is named as by the command", {
-  limits <- data.frame(id = paste0("p", 1:60), x = c("<LOD", 2:60), y = c(1:59, "<LOD"), z = 1:60)
+  limits <- data.frame(id = ids, x = c("<LOD", 2:60), y = c(1:59, "<LOD"), z = 1:60)
   refused(fit_of(list(a = limits[-1]), 3), "= x, y: .*; row 1, column `x`: `<LOD` is not a number; all else in columns `x`, `y` is numbers")
   refused(fit_of(list(a = as.matrix(limits[-1])), 3), "character: must hold numbers; .* all else in columns `x`, `y` is numbers")
   refused(fit_of(list(a = limits[c("id", "z")]), 3), "= id: must be numbers, or row names if they name samples")
@@ -84,32 +92,22 @@ test_that("tables are checked as by the command", {
 
 test_that("views that do not go together are refused", {
   refused(fit_of(list(views[[1]], views[[2]][-1, ]), 3), "^rows = 60, 59: must be the same")
-  with_names <- function(view, names) {
-    rownames(view) <- names
-    view
-  }
-  ids <- paste0("p", 1:60)
-  refused(fit_of(list(with_names(views[[1]], ids), views[[2]]), 3), "views without row names = view1")
-  refused(fit_of(list(with_names(views[[1]], ids), with_names(views[[2]], paste0("q", 1:60))), 3), "no id is shared")
-  refused(fit_of(list(with_names(views[[1]], replace(ids, 2, "p1")), with_names(views[[2]], ids)), 3), "p1")
+  refused(fit_of(list(with_ids(1), views[[2]]), 3), "views without row names = view1")
+  refused(fit_of(list(with_ids(1), with_ids(2, paste0("q", 1:60))), 3), "no id is shared")
+  refused(fit_of(list(with_ids(1, replace(ids, 2, "p1")), with_ids(2)), 3), "p1")
   refused(fit_of(list(a = views[[1]], a = views[[2]]), 3), "names of views")
   refused(fit_of(list(a = views[[1]], views[[2]]), 3), "names of views")
 })
 
 test_that("a row without a name is not a sample", {
-  nameless <- function(row) {
-    view <- views[[1]]
-    rownames(view) <- replace(paste0("p", 1:60), row, NA)
-    view
-  }
+  nameless <- function(row) with_ids(1, replace(ids, row, NA))
   refused(fit_of(list(a = nameless(3), b = nameless(7)), 3), "a: row 3 has no id")
-  whole <- nameless(integer(0))
-  fit <- fit_of(list(a = whole), 3)
+  fit <- fit_of(list(a = with_ids(1)), 3)
   refused(predict(fit, list(a = nameless(3))), "a: row 3 has no id")
 })
 
 test_that("integers of 64 bits are refused", {
-  counts <- data.frame(x = 1:60, row.names = paste0("p", 1:60))
+  counts <- data.frame(x = 1:60, row.names = ids)
   counts$y <- structure(as.double(1:60), class = "integer64")
   refused(fit_of(list(rna = counts), 3), "view rna, integer64 = y: must be made numbers by as.numeric\\(\\)")
   wide <- structure(views[[1]], class = "integer64")
