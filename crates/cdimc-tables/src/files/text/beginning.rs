@@ -182,17 +182,18 @@ fn delimiter_of(head: &[u8]) -> u8 {
         let below = |line| outside_quotes(line).filter(|byte| byte == delimiter).count();
         count(delimiter) > 0 && next.is_some_and(|line| below(line) == count(delimiter))
     };
-    let continues =
-        |delimiter: u8| next.is_none_or(|line| outside_quotes(line).any(|byte| byte == delimiter));
+    let separates = |delimiter: u8| {
+        let continues = |line: &[u8]| outside_quotes(line).any(|byte| byte == delimiter);
+        count(&delimiter) > 0 && next.is_none_or(continues)
+    };
     let likelihood = |d: &u8| {
         if cuts_alike(d) {
-            (true, usize::from(*d == b';'), true)
+            (true, true, usize::from(*d == b';'), true)
         } else {
-            (false, if continues(*d) { count(d) } else { 0 }, *d == b',')
+            (false, separates(*d), count(d), *d == b',')
         }
     };
     let likeliest = *b",\t;".iter().max_by_key(|&d| likelihood(d)).unwrap_or(&b',');
-    let separates = |delimiter: u8| count(&delimiter) > 0 && continues(delimiter);
     if separates(b'\t') {
         b'\t'
     } else if count(&likeliest) == 0 && separates(b' ') {
