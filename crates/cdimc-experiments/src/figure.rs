@@ -236,48 +236,11 @@ fn shade(percent: f64) -> RGBColor {
 mod tests {
     use super::*;
 
-    fn summary(mean: f64) -> Summary {
-        Summary::printed(&[mean, 1.5])
-    }
-
-    fn all() -> Vec<String> {
-        let series = |label: &str, mean, color| Series {
-            label: label.to_owned(),
-            color,
-            points: vec![(0.1, summary(mean)), (0.3, summary(mean - 10.0))],
-        };
-        let points = [(1e-5, 0.1, Some(90.0)), (0.1, 0.1, None), (1e-5, 1.0, Some(55.5))];
-        vec![
-            bars("bars", &[("a & b".into(), summary(90.0)), ("c".into(), summary(50.0))]),
-            heat_map("map", ["learning rate", "alpha"], &points),
-            dots("dots", &[("every run".into(), vec![0.0, 55.5])]),
-            curves("curves", "round", &[&[3.0, 2.0, 1.0], &[2.0], &[]]),
-            against_rate(
-                "rates",
-                "missing",
-                &[series("other", 80.0, None), series("ours", 80.5, Some(BLUE))],
-            ),
-        ]
-    }
-
     #[test]
-    fn figures_show_their_numbers_in_the_ink_of_the_page_and_ask_for_nothing() {
-        let shown: [&[&str]; 5] = [
-            &["90.00 ± 1.50", "a &amp; b"],
-            &["1e-5", "0.1", "90.0", "–", "55.5", "across: learning rate, down: alpha"],
-            &["dots"],
-            &["curves"],
-            &["rates", "other", "ours", "#0072B2", "#808080"],
-        ];
-        let figures = all();
-        assert_eq!(figures[2].matches("<circle").count(), 2, "{}", figures[2]);
-        for (svg, shown) in figures.iter().zip(shown) {
-            assert!(svg.starts_with("<svg class=\"figure\" width=\""), "{}", &svg[..60]);
-            assert!(svg.contains("currentColor") && !svg.contains("#010203"));
-            assert_eq!(svg.matches("http").count(), 1, "the name space alone");
-            assert!(alone(svg).contains("><style>svg{color:"));
-            shown.iter().for_each(|text| assert!(svg.contains(text), "{text}"));
-        }
+    fn names_are_escaped_and_runs_of_any_length_are_drawn() {
+        let rows = [("a & b".to_owned(), Summary::printed(&[90.0, 1.5]))];
+        assert!(bars("bars", &rows).contains("a &amp; b"));
+        assert!(curves("curves", "round", &[&[3.0, 2.0, 1.0], &[2.0], &[]]).contains("<svg"));
     }
 
     #[test]
