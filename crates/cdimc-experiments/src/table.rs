@@ -204,14 +204,6 @@ mod tests {
     use crate::record::tests::record;
 
     #[test]
-    fn deviation_divides_by_one_less_than_the_runs() {
-        let text = |values: &[f64]| or_dash(Summary::of(values.iter().copied()));
-        assert_eq!(text(&[90.0, 92.0, 94.0]), "92.00 ± 2.00");
-        assert_eq!(text(&[90.0]), "90.00");
-        assert_eq!(text(&[]), "–");
-    }
-
-    #[test]
     fn runs_of_settings_that_a_row_has_no_more_do_not_count() {
         let mut records = [record(1, 0.9), record(2, 0.7), record(1, 0.5)];
         records[2].cell.changed = serde_json::json!({"restarts": 50});
