@@ -34,16 +34,21 @@ pub(crate) fn methods() -> Vec<Box<dyn Clusterer>> {
 
 /// Returns three distant blobs in two linear views.
 pub(crate) fn blobs(n_samples: usize) -> Dataset {
-    let view = |width| SyntheticView { width, map: SyntheticMap::Linear };
+    blobs_in_views(&[9, 12], n_samples, Seed::new(11))
+}
+
+/// Returns three distant blobs in linear views of these widths.
+pub(crate) fn blobs_in_views(widths: &[usize], n_samples: usize, seed: Seed) -> Dataset {
+    let view = |&width: &usize| SyntheticView { width, map: SyntheticMap::Linear };
     let recipe = SyntheticViews {
         n_samples,
         n_clusters: 3,
         separation: 12.0,
-        views: vec![view(9), view(12)],
+        views: widths.iter().map(view).collect(),
         outliers: 0.0,
         ..SyntheticViews::default()
     };
-    recipe.generate(Seed::new(11)).expect("a data set")
+    recipe.generate(seed).expect("a data set")
 }
 
 /// Returns a mask of two views with half of the samples complete.

@@ -1,8 +1,8 @@
 //! Tests extreme numbers: every method returns finite numbers, or an error with the reason.
 
-use crate::contract::{blobs, half_paired, methods};
+use crate::contract::{blobs, blobs_in_views, half_paired, methods};
 use cdimc_core::{ClusterError, Clusterer, Clustering};
-use cdimc_data::{MultiView, Seed, SyntheticMap, SyntheticView, SyntheticViews, ViewMask};
+use cdimc_data::{MultiView, Seed, ViewMask};
 use ndarray::Array2;
 use rand::Rng;
 
@@ -139,16 +139,7 @@ fn one_feature_per_view_is_enough() {
 
 #[test]
 fn many_views_are_accepted() {
-    let views = vec![SyntheticView { width: 4, map: SyntheticMap::Linear }; 30];
-    let recipe = SyntheticViews {
-        n_samples: 60,
-        n_clusters: 3,
-        separation: 12.0,
-        views,
-        outliers: 0.0,
-        ..SyntheticViews::default()
-    };
-    let dataset = recipe.generate(Seed::new(2)).expect("a data set");
+    let dataset = blobs_in_views(&[4; 30], 60, Seed::new(2));
     let mut rng = Seed::new(3).rng();
     let entries = Array2::from_shape_fn((60, 30), |(i, v)| i % 30 == v || rng.gen_bool(0.7));
     let data = dataset.observe(ViewMask::new(entries).expect("a mask")).expect("data");
