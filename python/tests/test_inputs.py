@@ -290,16 +290,6 @@ def test_new_samples_go_by_name_or_by_position(frames, quick):
     assert list(filled) == ["table0", "table1", "table2"] and filled["table2"].shape == (9, 20)
 
 
-def test_new_samples_without_any_value_have_no_cluster(frames, data, quick):
-    fitted = quick("cdimc-net").fit(data[0])
-    with pytest.warns(cdimc.UnobservedSamplesWarning, match="4 samples get no cluster.*first: 1."):
-        labels = fitted.predict([np.full((4, 12), np.nan), None, None])
-    assert labels.tolist() == [-1] * 4 and labels.dtype == np.int64
-    named = quick("cdimc-net").fit(frames)
-    with pytest.warns(cdimc.UnobservedSamplesWarning):
-        assert named.predict({"table0": frames["table0"].iloc[:3] * np.nan}).tolist() == [-1] * 3
-
-
 def test_new_samples_may_all_lack_a_view_that_has_names(frames, quick):
     model = quick("t-mixture").fit(frames)
     first = frames["table0"].iloc[:9]
@@ -334,6 +324,8 @@ def test_results_of_samples_without_any_value_are_missing(of_file, data, quick, 
             (model.impute(nothing)[2], (4, 20)),
         ):
             assert found.shape == shape and np.isnan(found).all()
+        labels = model.predict(nothing)
+        assert labels.tolist() == [-1] * 4 and labels.dtype == np.int64
         assert model.unusual(nothing).tolist() == [False] * 4
 
 
@@ -341,6 +333,7 @@ def test_a_method_without_probabilities_has_none_for_samples_without_a_value(fra
     net = quick("cdimc-net").fit(frames)
     nothing = {"table1": frames["table1"].iloc[:2] * np.nan}
     with pytest.warns(cdimc.UnobservedSamplesWarning):
+        assert net.predict(nothing).tolist() == [-1] * 2
         assert np.isnan(net.predict_confidence(nothing)).all()
         refused("cdimc-net has no probabilities", net.predict_proba, nothing)
 
