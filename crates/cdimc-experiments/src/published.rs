@@ -81,16 +81,4 @@ mod tests {
         };
         assert!(published.entries.iter().all(is_plausible));
     }
-
-    #[test]
-    fn a_cell_is_found_by_data_set_pattern_and_method() {
-        let published = Published::table().unwrap();
-        let entry = published.entry("handwritten", "per-view:0.3", "cdimc-net").unwrap();
-        assert_eq!(format!("{}, {}", entry.acc, entry.nmi), "94.22 ± 1.07, 89.21 ± 1.11");
-        let copied = published.entry("mnist4000", "paired:0.5", "pmvc-cgan").unwrap();
-        assert_eq!(copied.acc.to_string(), "52.80");
-        for pattern in ["paired:0.3", "per-view:0.2"] {
-            assert!(published.entry("handwritten", pattern, "cdimc-net").is_none());
-        }
-    }
 }

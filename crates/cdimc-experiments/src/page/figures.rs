@@ -151,17 +151,6 @@ mod tests {
     use super::*;
     use crate::record::tests::record;
     use crate::table::tables;
-    use cdimc_core::Curve;
-
-    #[test]
-    fn a_run_of_few_rounds_has_fallen_after_its_first() {
-        let mut record = record(1, 0.9);
-        let values = vec![5.0, 3.0, 1.0];
-        record.outcome.curves = vec![Curve { name: "finetune-loss".into(), values }];
-        let records = [record];
-        let table = tables(&records).remove(0);
-        assert!(fall(&table).unwrap().ends_with("brings 50.00 % of the fall."));
-    }
 
     #[test]
     fn small_values_may_be_better_as_in_the_paper() {
