@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+#[cfg_attr(test, derive(Default))]
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Name of an experiment, a TOML file, or `all` for every experiment of the paper.
@@ -204,7 +205,6 @@ fn what_else() -> Result<String> {
 mod tests {
     use super::*;
     use crate::record::tests::record;
-    use clap::{Args, FromArgMatches};
 
     /// Two rows of one method, the second under this label.
     fn experiment(label: &str) -> Experiment {
@@ -233,10 +233,7 @@ mod tests {
         let out = tempfile::tempdir().unwrap();
         let file = out.path().join("tiny/records.jsonl");
         std::fs::create_dir_all(out.path().join("tiny")).unwrap();
-        let out = out.path().to_str().unwrap();
-        let command = Arguments::augment_args(clap::Command::new("x").no_binary_name(true));
-        let arguments =
-            Arguments::from_arg_matches(&command.get_matches_from(["--out", out])).unwrap();
+        let arguments = Arguments { out: Some(out.path().to_owned()), ..Arguments::default() };
         // As a run from the command line has left them, and as a row of another name.
         let mut cells = plan::cells(&experiment("old"), &arguments.selection).unwrap();
         cells[1].label = "concat".into();
