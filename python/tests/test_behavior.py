@@ -9,6 +9,7 @@ import sys
 import textwrap
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -100,17 +101,9 @@ def test_other_threads_run_during_a_fit():
 
 def test_fits_in_many_threads_give_what_one_gives(quick, data):
     expected = quick("daimc").fit_predict(data[0])
-    found = [None] * 6
-
-    def fit(i):
-        found[i] = quick("daimc", n_jobs=2).fit_predict(data[0])
-
-    threads = [threading.Thread(target=fit, args=(i,)) for i in range(len(found))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert all(np.array_equal(labels, expected) for labels in found)
+    with ThreadPoolExecutor(6) as pool:
+        found = pool.map(lambda _: quick("daimc", n_jobs=2).fit_predict(data[0]), range(6))
+        assert all(np.array_equal(labels, expected) for labels in found)
 
 
 def _labels_of(views):
