@@ -36,20 +36,16 @@ def table(path):
         return list(csv.DictReader(file))
 
 
+def toml(value):
+    """The value as TOML, tables in one line."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key} = {toml(part)}" for key, part in value.items()) + "}"
+    return json.dumps(value)
+
+
 def settings_file(path, estimator):
-    """The settings as TOML, a table a line."""
-    lines = []
-
-    def write(prefix, settings):
-        for key, value in settings.items():
-            if isinstance(value, dict):
-                write([*prefix, key], value)
-            else:
-                value = list(value) if isinstance(value, tuple) else value
-                lines.append(f"{'.'.join([*prefix, key])} = {json.dumps(value)}")
-
-    write([], estimator._settings())
-    path.write_text("\n".join(lines) + "\n")
+    """The settings as TOML, one per line."""
+    path.write_text("".join(f"{key} = {toml(value)}\n" for key, value in estimator._settings().items()))
     return path
 
 
