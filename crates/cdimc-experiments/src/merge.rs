@@ -73,12 +73,6 @@ mod tests {
     use super::*;
     use crate::record::tests::record;
 
-    /// The seeds of what is merged, and the number of new records.
-    fn seeds(known: &[Record], found: &[Record]) -> (Vec<u64>, usize) {
-        let (all, n_new) = merged(known.to_vec(), found.to_vec());
-        (all.iter().map(|record| record.cell.seed).collect(), n_new)
-    }
-
     #[test]
     fn new_records_follow_the_known_ones_in_one_order_and_failures_are_left_out() {
         let [one, two, three] = [1, 2, 3].map(|seed| record(seed, 0.1));
@@ -99,7 +93,9 @@ mod tests {
             (&[], &[with(Status::Unusable)], &[2], 1),
             (&[one.clone(), one.clone()], &[with(Status::Failed), three.clone()], &[1, 3], 1),
         ] {
-            assert_eq!(seeds(known, found), (expected.to_vec(), n_new));
+            let (all, n_added) = merged(known.to_vec(), found.to_vec());
+            let seeds: Vec<u64> = all.iter().map(|record| record.cell.seed).collect();
+            assert_eq!((&seeds[..], n_added), (expected, n_new));
         }
     }
 
