@@ -229,7 +229,8 @@ mod tests {
 
     #[test]
     fn settings_outside_their_range_are_errors() {
-        let cases: [(fn(&mut SyntheticViews), &str); 6] = [
+        type Case = (fn(&mut SyntheticViews), &'static str);
+        let cases: [Case; 6] = [
             (|settings| settings.n_samples = 0, "samples = 0: at least one sample is needed"),
             (|settings| settings.views.clear(), "views = 0: at least one view is needed"),
             (|settings| settings.n_clusters = 301, "clusters = 301: must lie in [1, samples]"),
