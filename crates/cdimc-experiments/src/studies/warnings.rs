@@ -122,8 +122,11 @@ fn sound(kind: &Kind, draw: u64) -> Result<Vec<Sign>> {
 const FLAWS: [(&str, &[Sign]); 10] = [
     ("a view of noise", &[Sign::UnrelatedView]),
     ("ids of one view mixed up", &[Sign::UnrelatedView]),
-    ("noise alone", &[Sign::NoSupport]),
-    ("clusters in every view, each its own", &[Sign::NoSupport, Sign::UnrelatedView]),
+    ("noise alone", &[Sign::NoSupport, Sign::SeedsDisagree, Sign::CoordinatesDisagree]),
+    (
+        "clusters in every view, each its own",
+        &[Sign::NoSupport, Sign::UnrelatedView, Sign::SeedsDisagree, Sign::CoordinatesDisagree],
+    ),
     ("noise alone, `--k-range 1..8`", &[Sign::NoSharedStructure]),
     ("clusters that are the pattern of missing views", &[Sign::MissingPattern]),
     ("clusters that are chance", &[Sign::NoSupport, Sign::UnrelatedView, Sign::PlainIsBetter]),
