@@ -15,6 +15,7 @@ use cdimc_core::{
 };
 use cdimc_data::{MultiView, Seed};
 use ndarray::Array2;
+use std::cmp::Ordering;
 
 /// Operations of the search per number read in an iteration.
 const SEARCH_OPERATIONS: f64 = 2_000.0;
@@ -271,21 +272,20 @@ pub(crate) struct Searched {
 
 /// Returns the samples ordered by their values, so that the order in `data` does not matter.
 fn order_of_values(data: &MultiView) -> Vec<usize> {
-    let mut buffer = Vec::new();
-    let mut bits = |i: usize| -> Vec<Option<u64>> {
-        let mut values = Vec::new();
-        for v in 0..data.n_views() {
-            if data.mask().is_observed(i, v) {
-                values.extend(data.matrix(v).row(i, &mut buffer).iter().map(|x| Some(x.to_bits())));
-            } else {
-                values.push(None);
+    let (mut first, mut second) = (Vec::new(), Vec::new());
+    let mut compare = |a: usize, b: usize| {
+        let mut of_view = |v: usize| {
+            let is_observed = |i: usize| data.mask().is_observed(i, v);
+            if !is_observed(a) || !is_observed(b) {
+                return is_observed(a).cmp(&is_observed(b));
             }
-        }
-        values
+            let (a, b) = (data.matrix(v).row(a, &mut first), data.matrix(v).row(b, &mut second));
+            a.iter().map(|x| x.to_bits()).cmp(b.iter().map(|x| x.to_bits()))
+        };
+        (0..data.n_views()).map(&mut of_view).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
     };
-    let keys: Vec<_> = (0..data.n_samples()).map(&mut bits).collect();
-    let mut order: Vec<usize> = (0..keys.len()).collect();
-    order.sort_by(|&a, &b| keys[a].cmp(&keys[b]));
+    let mut order: Vec<usize> = (0..data.n_samples()).collect();
+    order.sort_by(|&a, &b| compare(a, b));
     order
 }
 
