@@ -30,8 +30,8 @@ pub struct Evidence {
     pub widths: Vec<usize>,
     /// Held-out T of the best mixture, in nats.
     pub shared_information: f64,
-    /// Adjusted Rand index of the best mixture's clusters with those in the chosen coordinates, if its T is not
-    /// significantly smaller.
+    /// Adjusted Rand index between the clusters in these and in the chosen coordinates. `None` for the chosen ones, and
+    /// if T is significantly smaller in these.
     #[serde(default)]
     pub agreement: Option<f64>,
 }

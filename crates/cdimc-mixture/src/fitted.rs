@@ -36,7 +36,7 @@ pub(crate) struct Solution {
     /// Evidence for the kinds of coordinates.
     pub(crate) evidence: Vec<Evidence>,
     pub(crate) prior: Prior,
-    /// Mean adjusted Rand index of the clusters with those of the other searches.
+    /// Mean adjusted Rand index between these clusters and the clusters of each other search.
     pub(crate) agreement: Option<f64>,
 }
 
@@ -83,8 +83,8 @@ pub struct Findings {
     pub contributions: Vec<Contribution>,
     /// Number of samples in the fit.
     pub n_samples: usize,
-    /// Mean adjusted Rand index of the clusters with those of the other searches; `None` for one search, and in older
-    /// models.
+    /// Mean adjusted Rand index between these clusters and the clusters of each other search. `None` if there was one
+    /// search, and in older models.
     #[serde(default)]
     pub search_agreement: Option<f64>,
 }

@@ -34,7 +34,8 @@ const MAX_DEGREES_OF_FREEDOM: f64 = 1e6;
 
 impl TMixture {
     /// Same as [`Clusterer::fit`], but returns the model as its own type, which also explains the clusters, measures their
-    /// stability and ranks the views to measure next.
+    /// stability and ranks the views to measure next. With fewer than 500 samples, `seed` and the order of the samples do
+    /// not change the clusters.
     ///
     /// # Errors
     /// Same as [`Clusterer::fit`].

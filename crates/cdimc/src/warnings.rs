@@ -1,7 +1,8 @@
 //! Warnings about clusterings that may be meaningless, found without labels, for any method.
 //!
 //! They test whether each cluster has samples, whether clusters are more than a missing pattern, whether the views
-//! depend on each other, and whether another seed gives the same clusters. Permutations show what chance gives.
+//! depend on each other, and whether other seeds, searches or coordinates give the same clusters. Permutations show what
+//! chance gives.
 //! A warning begins with its consequence for the user.
 
 use crate::cluster_number::ClusterNumber;
@@ -338,6 +339,8 @@ fn searches_disagree(findings: &Findings) -> Option<Warning> {
 
 /// Warns if other coordinates give different clusters, although the views share as much in them within chance.
 fn coordinates_disagree(findings: &Findings) -> Option<Warning> {
+    // Without samples in two views, halves of columns are compared, not views.
+    findings.shared_information?;
     let agreements = findings.evidence.iter().filter_map(|other| Some((other.agreement?, other)));
     let (agreement, other) = agreements.min_by(|a, b| a.0.total_cmp(&b.0))?;
     let is_new = |kind: &&Kind| !findings.coordinates.contains(kind);

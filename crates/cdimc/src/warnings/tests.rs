@@ -177,6 +177,33 @@ fn nonsense_is_beaten_by_plain_k_means_and_the_truth_is_not() {
 }
 
 #[test]
+fn searches_and_coordinates_that_disagree_are_reported() {
+    let signs = |shared_information: Option<f64>, agreement: f64| -> Vec<Sign> {
+        let findings = serde_json::from_value(serde_json::json!({
+            "coordinates": ["standard", "standard"],
+            "evidence": [
+                { "kinds": ["standard", "standard"], "shared-information": 0.9 },
+                { "kinds": ["ranks", "standard"], "shared-information": 0.8, "agreement": agreement },
+            ],
+            "shared-information": shared_information,
+            "log-likelihood": -1.0,
+            "contributions": [],
+            "n-samples": 100,
+            "search-agreement": agreement,
+        }));
+        let findings = findings.unwrap();
+        let found = [searches_disagree(&findings), coordinates_disagree(&findings)];
+        let of_kind = found[1].iter().all(|warning| warning.text.contains("in `ranks`"));
+        assert!(of_kind, "{found:?}");
+        found.into_iter().flatten().map(|warning| warning.sign).collect()
+    };
+    assert_eq!(signs(Some(0.9), 0.69), [Sign::SeedsDisagree, Sign::CoordinatesDisagree]);
+    assert_eq!(signs(Some(0.9), 0.71), []);
+    // No sample has two views.
+    assert_eq!(signs(None, 0.69), [Sign::SeedsDisagree]);
+}
+
+#[test]
 fn seeds_that_disagree_are_reported() {
     let (a, b) = (vec![0, 0, 1, 1, 2, 2], vec![2, 2, 0, 0, 1, 1]);
     assert_eq!(seeds_disagree(&[a.clone(), b]), None);
