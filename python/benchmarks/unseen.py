@@ -4,13 +4,15 @@
     python unseen.py get FOLDER [--repositories DIR]
     python unseen.py run FOLDER [--half kept] [--methods NAME...] [--seeds N] [--command PATH] [--records FILE]
     python unseen.py table FOLDER [--half kept] [--records FILE]
+    python unseen.py numbers FOLDER [--half kept] [--records FILE]
     python unseen.py compare BEFORE AFTER
 
 ``get`` needs R, git, and on Debian apt. It writes one CSV per view and ``truth.csv`` of every set into ``FOLDER/sets``.
 
 ``run`` adds a line to the records for every missing cell, so an interrupted run can continue. A cell is a set, complete or with 30 % of each
 view absent, a seed and a method. The seed draws the order of the samples, at most 1500 of them, the mask, and the method's own randomness. Every
-program has one thread and a limit of CPU seconds per cell. The other programs run through the peers' runner, ``peers/methods.py``.
+program has one thread and a limit of CPU seconds per cell. The other programs run through the peers' runner, ``peers/methods.py``. ``numbers``
+compares the numbers that ``cdimc-range`` and the rules ``silhouette``, ``calinski-harabasz`` and ``bic`` propose; name them in ``--methods``.
 
 ``--half ours`` takes the sets of this repository in place of the unseen ones: the public ones, and draws of ``simulated.py``. For an accuracy
 table before and after a change, run ``--methods cdimc`` twice with another ``--command`` and ``--records``, then ``compare``.
@@ -39,8 +41,11 @@ RATES = (0.0, 0.3)
 FIELDS = ["set", "rate", "seed", "method", "k", "proposed", "accuracy", "nmi", "ari", "seconds", "status", "note"]
 #: Methods of the peers' runner, by the package that they come from.
 PEERS = {"nemo": "imml", "pimvc": "imml", "snf": "snfpy", "mofa": "mofapy2"}
-PLAIN = ("k-means", "k-means-standardized", "mixture")
-METHODS = (*PLAIN, "cdimc", *PEERS, "cdimc-range")
+PLAIN = ("k-means", "k-means-standardized", "mixture", "mixture-of-components")
+#: Rules for the number of clusters: two scores of k-means, and the criterion of a Gaussian mixture.
+RULES = ("silhouette", "calinski-harabasz", "bic")
+METHODS = (*PLAIN, "cdimc", *PEERS, *RULES, "cdimc-range")
+NUMBERS = range(2, 13)
 OURS = ("handwritten", "bdgp", "digits", "mnist4000")
 
 
@@ -183,14 +188,50 @@ def run_peer(method, views, k, seed, arguments):
     return json.loads(done.stdout.splitlines()[-1])["labels"], k, ""
 
 
+def filled(views, standardized):
+    """Returns the views side by side; means fill missing rows."""
+    x = np.hstack([np.where(np.isnan(view), np.nanmean(view, axis=0), view) for view in views.values()])
+    if not standardized:
+        return x
+    scale = x.std(axis=0)
+    return (x - x.mean(axis=0)) / np.where(scale > 0, scale, 1)
+
+
+def mixture_of_components(x, k, seed):
+    """Returns BIC, high if good, and the clusters of a Gaussian mixture of the first ten principal components."""
+    from sklearn.decomposition import PCA
+    from sklearn.mixture import GaussianMixture
+
+    z = PCA(min(10, *x.shape), random_state=seed).fit_transform(x)
+    model = GaussianMixture(k, reg_covar=1e-2, n_init=10, random_state=seed)
+    labels = model.fit_predict(z)
+    return -model.bic(z), labels
+
+
+def run_rule(rule, views, seed):
+    """Returns the clusters of the number that scores highest on standardized columns."""
+    from sklearn.cluster import KMeans
+    from sklearn.metrics import calinski_harabasz_score, silhouette_score
+
+    x = filled(views, True)
+
+    def scored(number):
+        if rule == "bic":
+            return mixture_of_components(x, number, seed)
+        labels = KMeans(number, n_init=20, random_state=seed).fit_predict(x)
+        return {"silhouette": silhouette_score, "calinski-harabasz": calinski_harabasz_score}[rule](x, labels), labels
+
+    (_, labels), best = max(((scored(number), number) for number in NUMBERS), key=lambda one: one[0][0])
+    return labels, best, ""
+
+
 def run_plain(method, views, k, seed):
     from sklearn.cluster import KMeans
     from sklearn.mixture import GaussianMixture
 
-    x = np.hstack([np.where(np.isnan(view), np.nanmean(view, axis=0), view) for view in views.values()])
-    if method != "k-means":
-        scale = x.std(axis=0)
-        x = (x - x.mean(axis=0)) / np.where(scale > 0, scale, 1)
+    x = filled(views, method != "k-means")
+    if method == "mixture-of-components":
+        return mixture_of_components(x, k, seed)[1], k, ""
     if method != "mixture":
         return KMeans(k, n_init=20, random_state=seed).fit_predict(x), k, ""
     # A full covariance matrix needs more samples per cluster than columns.
@@ -205,10 +246,12 @@ def run_cell(method, views, y, seed, arguments):
     begun = used()
     if method in PLAIN:
         labels, proposed, note = run_plain(method, views, k, seed)
+    elif method in RULES:
+        labels, proposed, note = run_rule(method, views, seed)
     elif method in PEERS:
         labels, proposed, note = run_peer(method, views, k, seed, arguments)
     else:
-        numbers = ["-k", str(k)] if method == "cdimc" else ["--k-range", "2..12"]
+        numbers = ["-k", str(k)] if method == "cdimc" else ["--k-range", f"{NUMBERS[0]}..{NUMBERS[-1]}"]
         labels, proposed, note = run_cdimc(views, k, seed, numbers, arguments)
     record = {"method": method, "k": k, "seconds": f"{used() - begun:.2f}", "note": note}
     if labels is None:
@@ -256,7 +299,7 @@ def table(arguments):
     """Returns one row per set, complete and absent side by side, the largest loss first; then the counts."""
     found = scored(read_records(arguments.records))
     names = [name for name, _ in data_sets(arguments.half, arguments.folder)]
-    methods = [m for m in METHODS if m not in ("cdimc", "cdimc-range") and any(key[2] == m for key in found)]
+    methods = [m for m in (*PLAIN, *PEERS) if any(key[2] == m for key in found)]
 
     def lead(name, rate, others=PLAIN[:2]):
         """Returns the lead of cdimc over the best of these methods, each over the seeds that both have."""
@@ -286,6 +329,20 @@ def table(arguments):
         print(f"| {title} | " + " | ".join(cells) + " |")
 
 
+def numbers(arguments):
+    """Prints how the proposed numbers of clusters compare with the numbers of classes, and the rule "always 2"."""
+    records = [r for r in read_records(arguments.records) if r["status"] == "ok" and r["set"] in dict(data_sets(arguments.half, arguments.folder))]
+    found = {m: [(int(r["proposed"]), int(r["k"])) for r in records if r["method"] == m] for m in ("cdimc-range", *RULES)}
+    found["always 2"] = [(2, k) for _, k in found["cdimc-range"]]
+    print("| rule | proposals | right | within one | too few | too many | right of those with over two classes |")
+    print("| :-- |" + " --: |" * 6)
+    for rule, pairs in found.items():
+        off = np.array([proposed - k for proposed, k in pairs])
+        many = np.array([k > 2 for _, k in pairs])
+        counts = (len(off), (off == 0).sum(), (abs(off) <= 1).sum(), (off < 0).sum(), (off > 0).sum(), f"{(off[many] == 0).sum()} of {many.sum()}")
+        print(f"| {rule} | " + " | ".join(map(str, counts)) + " |")
+
+
 def compare(before, after):
     """Prints the mean difference per set, ± standard deviation over its cells, and over all cells, ± its standard error."""
     cells = [{tuple(r[f] for f in FIELDS[:4]): float(r["accuracy"]) for r in read_records(path) if r["status"] == "ok"} for path in (before, after)]
@@ -303,13 +360,13 @@ def compare(before, after):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("action", choices=["get", "run", "table", "compare"])
+    parser.add_argument("action", choices=["get", "run", "table", "numbers", "compare"])
     parser.add_argument("folder", type=Path, help="where the sets lie; the records before, for compare")
     parser.add_argument("after", type=Path, nargs="?", help="the records after, for compare")
     parser.add_argument("--repositories", type=Path, help="git directories DIR/OWNER+NAME/repo [default: FOLDER/repositories]")
     parser.add_argument("--half", choices=["development", "kept", "all", "ours"], default="development")
     parser.add_argument("--sets", nargs="+", default=[], help="only these")
-    parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS[:-1])
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=(*PLAIN, "cdimc", *PEERS))
     parser.add_argument("--rates", nargs="+", type=float, choices=RATES, default=RATES)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--command", default="cdimc", help="the program to run")
@@ -322,7 +379,7 @@ def main():
     elif arguments.action == "compare":
         compare(arguments.folder, arguments.after)
     else:
-        {"run": run, "table": table}[arguments.action](arguments)
+        {"run": run, "table": table, "numbers": numbers}[arguments.action](arguments)
 
 
 if __name__ == "__main__":
