@@ -43,7 +43,7 @@ def settings_page():
         "# Settings of every method",
         "For users who change a setting. `docs/reference.py` makes this page from the methods themselves.",
         "A file for `--config` is TOML. A setting with a dot, such as `pretrain.epochs`, is `epochs` in the table `[pretrain]`. In Python it "
-        "is the parameter `pretrain_epochs`.",
+        "is the parameter `pretrain_epochs`. A setting without a default is absent.",
     ]
     for node in tree.body:
         if not isinstance(node, ast.ClassDef):
@@ -55,10 +55,23 @@ def settings_page():
             if name not in SHARED:
                 table, _, rest = name.partition("_")
                 key = (f"{table}.{rest}" if table in TABLES and rest else name).rstrip("_")
-                cells = (f"`{key.replace('_', '-')}`", kind, f"`{default}`", " ".join(words.split()).replace("``", "`"))
-                rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+                rows.append(f"| `{key.replace('_', '-')}` | {values(kind)} | {toml(default)} | {' '.join(words.split()).replace('``', '`')} |")
         parts += [f"## `{method}`", doc.partition("\n\n")[0].replace("\n", " ").replace("``", "`"), "\n".join(rows)]
     return "\n\n".join(parts) + "\n"
+
+
+def values(kind):
+    """Returns the values of a type of Python in words of TOML."""
+    names = {"int": "whole number", "float": "number", "bool": "`true` or `false`", "tuple[float, ...]": "list of numbers", "tuple[int, ...]": "list of whole numbers"}
+    kinds = [one.strip() for one in kind.split("|") if one.strip() != "None"]
+    choices = lambda one: ", ".join(f"`{choice}`" for choice in one.strip("{}").split(", "))  # noqa: E731
+    return " or ".join(names.get(one) or choices(one) for one in kinds)
+
+
+def toml(default):
+    """Returns a value of Python as TOML; nothing for None."""
+    value = ast.literal_eval(default)
+    return "" if value is None else f"`{json.dumps(value)}`"
 
 
 def python_pages():

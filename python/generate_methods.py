@@ -64,8 +64,14 @@ def _parameters(schema: dict[str, Any], defaults: dict[str, Any], prefix: tuple[
             yield from _parameters(setting, default, path)
         else:
             default = tuple(default) if isinstance(default, list) else default
-            words = " ".join(_words(setting["description"]).split())
+            words = " ".join(_words(setting["description"] + _choices(setting)).split())
             yield Parameter(parameter_name(path), _annotation(setting), default, words)
+
+
+def _choices(schema: dict[str, Any]) -> str:
+    """Returns what each choice means, if the schema describes it."""
+    described = [f"`{choice['const']}`: {choice['description']}" for choice in schema.get("oneOf", []) if "description" in choice]
+    return " " + " ".join(described)
 
 
 def _annotation(schema: dict[str, Any]) -> str:

@@ -37,7 +37,10 @@ class TMixture(MultiViewClusterer):
     n_clusters : int or "auto"
         Number of clusters; "auto" selects one from ``n_clusters_range``.
     coordinates : {"auto", "unit", "standard", "centered", "ranks"}, default="auto"
-        Coordinates of the views; ``auto`` selects the kind with the most shared information.
+        Coordinates of the views; ``auto`` selects the kind with the most shared information. ``auto``: The
+        kind with the most shared information, one for all views. ``unit``: ``Kind::Unit`` for all views.
+        ``standard``: ``Kind::Standard`` for all views. ``centered``: ``Kind::Centered`` for all views.
+        ``ranks``: ``Kind::Ranks`` for all views.
     dimensions : int, default=20
         Maximum number of coordinates per view, q. Small data get fewer; a view with q + 1 columns keeps
         all.
@@ -99,7 +102,9 @@ class CDIMCNet(MultiViewClusterer):
     n_clusters : int or "auto"
         Number of clusters; "auto" selects one from ``n_clusters_range``.
     input : {"coordinates", "columns"}, default="coordinates"
-        Input of the network for every view.
+        Input of the network for every view. ``coordinates``: Leading directions of the coordinates with the
+        most shared information, as chosen by ``t-mixture``. ``columns``: Standardized columns (paper and
+        authors' code).
     directions : int, default=40
         Maximum number of coordinates per view, if ``input`` is ``coordinates``.
     neighbors : int, default=10
@@ -110,13 +115,17 @@ class CDIMCNet(MultiViewClusterer):
     batch_size : int, default=128
         Number of samples per batch.
     device : {"cpu", "cuda"}, default="cpu"
-        Device that computes the training steps.
+        Device that computes the training steps. ``cpu``: The processor. ``cuda``: The first NVIDIA GPU;
+        needs the feature ``cuda``.
     restarts : int, default=4
         Number of rounds of whole runs, each from new initial weights. After every round the better half of
         the values of ``alpha`` remains, by shared information. The defaults make five runs: two, then one
         per round. The authors' code has 1.
     choice : {"shared-information", "inertia"}, default="shared-information"
-        How the first centers and the last round of fine-tuning are chosen.
+        How the first centers and the last round of fine-tuning are chosen. ``shared-information``: The
+        information that views and neighbors share about the clusters, √(TM): the start of k-means and the
+        round of fine-tuning with the largest are the result. ``inertia``: The k-means of least inertia, and
+        the last round (authors' code).
     pretrain_epochs : int, default=400
         Number of epochs. With 0 fine-tuning starts from the initial weights (Figure 3).
     pretrain_learning_rate : float, default=0.02
@@ -130,22 +139,30 @@ class CDIMCNet(MultiViewClusterer):
     finetune_self_paced : bool, default=True
         Whether samples enter from easy to hard; if not, all are selected in every round (paper, Figure 3).
     finetune_age_scope : {"cluster", "all"}, default="cluster"
-        Whether each cluster has its own age.
+        Whether each cluster has its own age. ``cluster``: Samples of one cluster: every cluster keeps its
+        easiest samples, even if it is wide. ``all``: All samples (paper and authors' code): a compact
+        cluster is selected first and then attracts samples of others.
     advanced_order : {"shuffled", "file"}, default="shuffled"
-        Order in which the samples are read before k-means arranges them.
+        Order in which the samples are read before k-means arranges them. ``shuffled``: Shuffled by the seed
+        before anything else. ``file``: As the caller gave them; only to compare with programs that do so.
     advanced_square_decoder_layer : bool, default=False
         Whether each decoder starts with a k-to-k layer, as in the authors' code; the paper prints none.
     advanced_decay : {"linear", "none"}, default="linear"
-        Schedule of the learning rate of pre-training.
+        Schedule of the learning rate of pre-training. ``linear``: Decreases linearly, to 0 after the last
+        epoch. ``none``: Constant (authors' code).
     advanced_momentum : float, default=0.95
         Fraction of the last step of pre-training that is kept, in [0, 1).
     advanced_view_dropout : float, default=0.5
         Probability with which a view of a sample is left out of the mean of eq. 4 in an epoch of
         pre-training, in [0, 1). One view always stays. The paper and the authors' code leave none out.
     advanced_age_rule : {"code", "paper"}, default="code"
-        How the age selects samples.
+        How the age selects samples. ``code``: Authors' code: t = 0, ..., T - 1, the age before the
+        selection, and losses below the age. ``paper``: Paper: t = 1, ..., T, selection by the age of the
+        previous round, and losses up to the age. The first age is infinite, so that all samples are
+        selected.
     advanced_normalization : {"selected", "batch"}, default="selected"
-        Divisor of the clustering term of a batch.
+        Divisor of the clustering term of a batch. ``selected``: Number of selected samples of the batch
+        (authors' code). ``batch``: Number of samples of the batch (paper, eq. 11).
     advanced_minimum_rounds : int, default=81
         Rounds of fine-tuning after which a round that moves no sample ends it. In the paper this is 1.
     advanced_engine : {"fused", "candle"} | None, default=None
@@ -368,13 +385,16 @@ class IMG(MultiViewClusterer):
     gamma : float, default=0.1
         γ; larger values make affinities more even. Default of the authors' driver.
     first_laplacian : {"zero", "random"}, default="zero"
-        Graph of the first iteration.
+        Graph of the first iteration. ``zero``: No graph: Q starts as P. Results differ from ``random`` no
+        more than random starts differ. ``random``: A uniform random matrix, as in the authors' code; it is
+        not a Laplacian.
     max_iterations : int, default=200
         Largest number of iterations. Default of the authors' code.
     tolerance : float, default=1e-08
         Stops when no entry of P - Q is larger. Default of the authors' code.
     read_out : {"normalized-cut", "representation"}, default="normalized-cut"
-        Source of the labels.
+        Source of the labels. ``normalized-cut``: The normalized cut of the learned graph.
+        ``representation``: k-means on the unit rows of P, which the authors' code also logs.
     restarts : int, default=100
         Number of k-means starts; the best is kept. Default of the authors' code.
     max_bytes : int, default=8589934592
@@ -505,7 +525,10 @@ class MIC(MultiViewClusterer):
     missing_weight : float | None, default=None
         Weight c of the gaps, in [0, 1]; by default the share of samples observed in the view.
     nonnegative : {"clip", "unit-shift", "min-max"}, default="unit-shift"
-        Method that makes views nonnegative.
+        Method that makes views nonnegative. ``clip``: Sets negative values to 0 (the OMVC authors' driver).
+        ``unit-shift``: Scales rows to unit length, then subtracts the smallest value of the view if it is
+        negative. ``min-max``: Scales every column to [0, 1] over the observed rows; constant columns become
+        0.
     restarts : int, default=20
         Number of starts of the final k-means. Default of the authors' code.
     n_clusters_range : tuple[int, int], default=(2, 12)
@@ -569,11 +592,16 @@ class OMVC(MultiViewClusterer):
     tolerance : float, default=0.0001
         Stops when the relative change of the loss is smaller. Default of the authors' driver.
     missing_weight : {"full", "presence"}, default="full"
-        Weight c of the gaps.
+        Weight c of the gaps. ``full``: The weight of observed rows, as in the authors' driver.
+        ``presence``: The share of the samples so far that are observed in the view, as in the paper.
     nonnegative : {"clip", "unit-shift", "min-max"}, default="clip"
-        Method that makes views nonnegative. Default of the authors' driver.
+        Method that makes views nonnegative. Default of the authors' driver. ``clip``: Sets negative values
+        to 0 (the OMVC authors' driver). ``unit-shift``: Scales rows to unit length, then subtracts the
+        smallest value of the view if it is negative. ``min-max``: Scales every column to [0, 1] over the
+        observed rows; constant columns become 0.
     order : {"shuffled", "file"}, default="shuffled"
-        Order in which samples are read. Default of the authors' driver.
+        Order in which samples are read. Default of the authors' driver. ``shuffled``: Shuffled by the seed
+        before anything else. ``file``: As the caller gave them; only to compare with programs that do so.
     restarts : int, default=20
         Number of starts of the final k-means. Default of the authors' driver.
     n_clusters_range : tuple[int, int], default=(2, 12)
@@ -707,7 +735,8 @@ class OPIMC(MultiViewClusterer):
     tolerance : float, default=1e-06
         Stops when the relative change of the loss is smaller. Default of the authors' script.
     order : {"shuffled", "file"}, default="shuffled"
-        Order in which samples are read. Default of the authors' script.
+        Order in which samples are read. Default of the authors' script. ``shuffled``: Shuffled by the seed
+        before anything else. ``file``: As the caller gave them; only to compare with programs that do so.
     n_clusters_range : tuple[int, int], default=(2, 12)
         First and last number of clusters that "auto" tries.
     strict : bool, default=False
@@ -753,9 +782,13 @@ class MKKMIK(MultiViewClusterer):
     n_clusters : int or "auto"
         Number of clusters; "auto" selects one from ``n_clusters_range``.
     kernel : {"linear", "gaussian", "quadratic"}, default="linear"
-        Kernel of every view, centered and with unit diagonal, as in ``MkkmIkMkc``.
+        Kernel of every view, centered and with unit diagonal, as in ``MkkmIkMkc``. ``linear``: xᵀx'.
+        ``gaussian``: exp(-‖x - x'‖² / 2σ²), σ the mean distance between two different samples.
+        ``quadratic``: (xᵀx' + 1)².
     scaling : {"unit-rows", "standard", "none"}, default="unit-rows"
-        Scaling of the features before the kernel.
+        Scaling of the features before the kernel. ``unit-rows``: Scales every row to unit length.
+        ``standard``: Scales every feature to mean 0 and standard deviation 1; constant features become 0.
+        ``none``: No scaling.
     max_iterations : int, default=100
         Largest number of iterations. Default of the authors' code.
     tolerance : float, default=0.001
@@ -813,13 +846,19 @@ class MKKMIKMKC(MultiViewClusterer):
         Number of clusters; "auto" selects one from ``n_clusters_range``.
     kernel : {"linear", "gaussian", "quadratic"}, default="linear"
         Kernel of every view. The CDIMC-net paper names none; the linear kernel has no width to choose.
+        ``linear``: xᵀx'. ``gaussian``: exp(-‖x - x'‖² / 2σ²), σ the mean distance between two different
+        samples. ``quadratic``: (xᵀx' + 1)².
     scaling : {"unit-rows", "standard", "none"}, default="unit-rows"
         Scaling of the features before the kernel; by default unit rows, as in the other methods of the
-        table.
+        table. ``unit-rows``: Scales every row to unit length. ``standard``: Scales every feature to mean 0
+        and standard deviation 1; constant features become 0. ``none``: No scaling.
     filling : {"zero", "mean"}, default="zero"
-        Initial values of unobserved entries. Default of the authors' code.
+        Initial values of unobserved entries. Default of the authors' code. ``zero``: Zero: the mean of a
+        centered kernel. ``mean``: The mean of the observed entries of the row or column.
     coefficients : {"exact", "authors-code"}, default="exact"
-        Coefficients of the completion.
+        Coefficients of the completion. ``exact``: ``γ_p + γ_q - (m - 2) γ_p γ_q``, which minimizes the
+        objective for m kernels. ``authors-code``: ``γ_p + γ_q - γ_p γ_q``, as in the authors' code: exact
+        for three kernels only.
     lambda_ : float | None, default=None
         λ of the objective, which is twice the λ of the article's text; by default 1/m (authors' scripts).
     max_iterations : int, default=30
@@ -898,11 +937,13 @@ class PMVCCGAN(MultiViewClusterer):
     beta2 : float, default=0.999
         Decay of Adam's mean of squared gradients. Default of the authors' code.
     order : {"shuffled", "file"}, default="shuffled"
-        Order of the samples in batches, the same in every epoch.
+        Order of the samples in batches, the same in every epoch. ``shuffled``: Shuffled by the seed before
+        anything else. ``file``: As the caller gave them; only to compare with programs that do so.
     restarts : int, default=10
         Number of k-means starts; the best is kept. Default of the authors' library.
     device : {"cpu", "cuda"}, default="cpu"
-        Device that computes the steps.
+        Device that computes the steps. ``cpu``: The processor. ``cuda``: The first NVIDIA GPU; needs the
+        feature ``cuda``.
     n_clusters_range : tuple[int, int], default=(2, 12)
         First and last number of clusters that "auto" tries.
     strict : bool, default=False

@@ -23,7 +23,7 @@ pub struct Finetune {
     pub learning_rate: f64,
     /// Whether samples enter from easy to hard; if not, all are selected in every round (paper, Figure 3).
     pub self_paced: bool,
-    /// Whether each cluster has its own age.
+    /// Samples whose losses determine an age.
     pub age_scope: Scope,
 }
 

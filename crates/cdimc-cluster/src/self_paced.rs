@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AgeRule {
-    /// Authors' code: t = 0, ..., T - 1, the age before the selection, and losses below the age.
+    /// As in the authors' code: t = 0, ..., T - 1, the age before the selection, and losses below the age.
     #[default]
     Code,
-    /// Paper: t = 1, ..., T, selection by the age of the previous round, and losses up to the age. The first age is
-    /// infinite, so that all samples are selected.
+    /// As in the paper: t = 1, ..., T, selection by the age of the previous round, and losses up to the age. The first
+    /// age is infinite, so that all samples are selected.
     Paper,
 }
 
@@ -19,7 +19,7 @@ pub enum AgeRule {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
-    /// Samples of one cluster: every cluster keeps its easiest samples, even if it is wide.
+    /// The samples of each cluster, which keeps its easiest samples even if it is wide.
     #[default]
     Cluster,
     /// All samples (paper and authors' code): a compact cluster is selected first and then attracts samples of others.

@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct TMixture {
-    /// Coordinates of the views; `auto` selects the kind with the most shared information.
+    /// Coordinates of the views, one kind for all.
     pub coordinates: Coordinates,
     /// Maximum number of coordinates per view, q. Small data get fewer; a view with q + 1 columns keeps all.
     pub dimensions: usize,
@@ -76,16 +76,16 @@ const SHAPES: [(f64, f64); 3] = [(4.0, 0.05), (256.0, 0.05), (256.0, 1.0)];
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Coordinates {
-    /// The kind with the most shared information, one for all views.
+    /// The kind with the most shared information.
     #[default]
     Auto,
-    /// [`Kind::Unit`] for all views.
+    /// Rows scaled to unit length, for counts, histograms, pixels and spectra; rows of zeros count as missing.
     Unit,
-    /// [`Kind::Standard`] for all views.
+    /// Standardized columns, for columns in different units.
     Standard,
-    /// [`Kind::Centered`] for all views.
+    /// Centered columns, for columns in one unit.
     Centered,
-    /// [`Kind::Ranks`] for all views.
+    /// Normal scores of the columns, for skewed columns and columns with extreme values.
     Ranks,
 }
 

@@ -39,7 +39,7 @@ pub enum Coefficients {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum KernelFilling {
-    /// Zero: the mean of a centered kernel.
+    /// 0, the mean of a centered kernel.
     #[default]
     Zero,
     /// The mean of the observed entries of the row or column.
