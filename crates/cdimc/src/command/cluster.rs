@@ -1,7 +1,6 @@
 //! `cdimc cluster`: clusters, how sure they are, a model and a page, from a user's own files.
 
 mod clinical;
-mod in_parts;
 mod result;
 mod run;
 mod run_record;

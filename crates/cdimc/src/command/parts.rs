@@ -2,11 +2,14 @@
 
 use super::input::{Input, without_cluster};
 use super::output::samples_csv;
-use crate::NamedModel;
-use crate::core::{ClusterError, Clustering};
-use crate::parts::{Parts, Seen, ids, refused};
+use crate::analysis::Outcome;
+use crate::core::{ClusterError, Clustering, Observer};
+use crate::data::Seed;
+use crate::mixture::TMixture;
+use crate::parts::{PartIndex, Parts, Seen, ids, refused};
 use crate::sample_table::SampleTable;
 use crate::tables::{Joined, Table, join_new};
+use crate::{Configured, NamedModel, training_set};
 use anyhow::{Context, bail, ensure};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -58,6 +61,41 @@ impl InputParts {
                 Ok(Some(Self { parts, stamps }))
             }
         }
+    }
+
+    /// Counts all samples and reads the subsample that is searched and shown.
+    pub(crate) fn search(
+        &self,
+        input: &Input,
+        configured: &Configured,
+        seed: Seed,
+        observer: &dyn Observer,
+    ) -> anyhow::Result<(PartIndex, Joined)> {
+        let name = configured.clusterer.name();
+        if name != TMixture::NAME {
+            bail!("{name}: reads all samples at once; only {} reads them in parts", TMixture::NAME);
+        }
+        let method: TMixture = serde_json::from_value(configured.settings.clone())?;
+        let index = PartIndex::of(self, input.strict, observer)?;
+        let searched = index.to_search(self, &method, seed, observer)?;
+        Ok((index, training_set(searched, input.strict)?))
+    }
+
+    /// Returns the result for the subsample, after EM over all samples.
+    pub(crate) fn fit(
+        &self,
+        index: &PartIndex,
+        outcome: Outcome,
+        (searched, seed): (&Joined, Seed),
+        observer: &dyn Observer,
+    ) -> Result<Outcome, ClusterError> {
+        let Some(model) = &outcome.model else { return Ok(outcome) };
+        let model = index.fit(self, model, (searched, seed), observer)?;
+        let fitted = model.fitted_to(searched)?;
+        let curves = outcome.clustering.curves;
+        let clustering = Clustering { curves, ..fitted.clustering() };
+        let model = NamedModel { model: Box::new(fitted), ..model };
+        Ok(Outcome { clustering, model: Some(model), ..outcome })
     }
 
     /// Returns `labels.csv` of all samples, part by part; without a model all samples are in one cluster. With `seen`, a

@@ -1,6 +1,5 @@
 //! The folder of a finished run.
 
-use super::in_parts::InParts;
 use super::run::Run;
 use super::run_record::Status;
 use super::terminal_host::Terminal;
@@ -40,7 +39,7 @@ impl Run {
                 let csv = samples_csv(&table, &joined.ids, &joined.unobserved)?;
                 output.write("labels.csv", &csv)?;
             }
-            Some(InParts { parts, .. }) => {
+            Some((parts, _)) => {
                 let mut missing = MissingViews::default();
                 let pieces = parts.labels(outcome.model.as_ref(), &mut missing, None, |_| {});
                 output.write_pieces("labels.csv", pieces)?;

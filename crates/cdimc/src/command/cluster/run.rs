@@ -1,6 +1,5 @@
 //! A run from its files to its folder, at once or resumed.
 
-use super::in_parts::InParts;
 use super::run_record::{RunRecord, Status};
 use super::terminal_host::{CHECKPOINT_FILE, Terminal, TerminalHost, save};
 use crate::Configured;
@@ -8,8 +7,10 @@ use crate::analysis::{Analysis, Number};
 use crate::clinical::Clinical;
 use crate::command::Interrupted;
 use crate::command::output::{OutputFolder, RUN_FILE, escape_formulas};
+use crate::command::parts::InputParts;
 use crate::core::{ClusterError, Step};
 use crate::data::Seed;
+use crate::parts::PartIndex;
 use crate::tables::Joined;
 use anyhow::{Context, bail};
 use std::path::Path;
@@ -25,7 +26,7 @@ pub(super) struct Run {
     /// The samples, or the subsample for the search.
     pub(super) joined: Joined,
     /// All samples, if they are in parts.
-    pub(super) parts: Option<InParts>,
+    pub(super) parts: Option<(InputParts, PartIndex)>,
     pub(super) clinical: Option<Clinical>,
     configured: Configured,
     pub(super) output: OutputFolder,
@@ -40,7 +41,10 @@ impl Run {
         unused.iter().for_each(|line| tracing::warn!("{line}"));
         record.data_warnings = joined.remarks().cloned().chain(unused).collect();
         record.unobserved.clone_from(&joined.unobserved);
-        record.n_samples = self.parts.as_ref().map_or(joined.data.n_samples(), InParts::n_samples);
+        record.n_samples = match &self.parts {
+            Some((_, index)) => index.n_samples.iter().sum(),
+            None => joined.data.n_samples(),
+        };
         record.files = record.read_files()?;
         terminal.lap("read");
         Ok(self)
@@ -96,17 +100,17 @@ impl Run {
     ) -> anyhow::Result<Self> {
         let started = Instant::now();
         let (input, step) = (&record.input, |step: &Step| terminal.step(step));
-        let read = InParts::read(input, &configured, Seed::new(record.seed), &step);
-        let read = read.map_err(|error| match error.downcast_ref() {
-            Some(ClusterError::Interrupted { .. }) => {
-                Interrupted { folder: None, waits: false, signal: terminal.signal() }.into()
-            }
-            _ => error,
-        });
-        let (joined, parts) = match read? {
-            Some((parts, searched)) => {
+        let (joined, parts) = match InputParts::of(input)? {
+            Some(parts) => {
+                let found = parts.search(input, &configured, Seed::new(record.seed), &step);
+                let (index, searched) = found.map_err(|error| match error.downcast_ref() {
+                    Some(ClusterError::Interrupted { .. }) => {
+                        Interrupted { folder: None, waits: false, signal: terminal.signal() }.into()
+                    }
+                    _ => error,
+                })?;
                 searched.remarks().for_each(|line| tracing::warn!("{line}"));
-                (searched, Some(parts))
+                (searched, Some((parts, index)))
             }
             None => (input.read()?, None),
         };
@@ -134,7 +138,7 @@ impl Run {
         let record = std::mem::take(&mut self.record);
         let host = TerminalHost::new(terminal, &self.output, every, record);
         let found = analysis.run(&host).and_then(|outcome| match &self.parts {
-            Some(parts) => parts.fit(outcome, &self.joined, &host),
+            Some((parts, index)) => parts.fit(index, outcome, (&self.joined, seed), &host),
             None => Ok(outcome),
         });
         self.record = host.into_record();
