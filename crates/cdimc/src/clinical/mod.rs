@@ -263,12 +263,7 @@ impl Comparison {
 
     /// Returns the comparison for a record: log-rank test, survival per cluster, and notes. Absent parts are left out.
     pub fn record(&self) -> Map<String, Value> {
-        let mut record = Map::new();
-        if let Some(survival) = &self.survival {
-            let log_rank = survival.log_rank_record();
-            record.extend(log_rank.map(|log_rank| ("log-rank".to_owned(), log_rank)));
-            record.insert("survival".into(), survival.record());
-        }
+        let mut record = self.survival.as_ref().map(Survival::record).unwrap_or_default();
         if !self.notes.is_empty() {
             record.insert("clinical-notes".into(), json!(self.notes));
         }

@@ -7,7 +7,7 @@ use crate::statistics::{
 };
 use crate::tables::{line_of_names, names_in};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use std::str::FromStr;
 
@@ -295,15 +295,8 @@ impl Survival {
         })
     }
 
-    pub(super) fn log_rank_record(&self) -> Option<Value> {
-        let LogRank { statistic, degrees, p, .. } = self.log_rank.as_ref()?;
-        Some(json!({
-            "p": p, "q": self.q, "chi-squared": statistic, "degrees-of-freedom": degrees,
-            "samples": self.n, "events": self.n_events,
-        }))
-    }
-
-    pub(super) fn record(&self) -> Value {
+    /// Returns entries of a record: the log-rank test, if it is possible, and the survival of the clusters.
+    pub(super) fn record(&self) -> Map<String, Value> {
         let cluster = |c: &ClusterSurvival| {
             let ratio = c.hazard_ratio.map(|found| {
                 let HazardRatio { ratio, interval: (lower, upper), p, .. } = found;
@@ -316,11 +309,21 @@ impl Survival {
                 "hazard-ratio": ratio,
             })
         };
-        json!({
+        let mut record = Map::new();
+        if let Some(LogRank { statistic, degrees, p, .. }) = &self.log_rank {
+            let log_rank = json!({
+                "p": p, "q": self.q, "chi-squared": statistic, "degrees-of-freedom": degrees,
+                "samples": self.n, "events": self.n_events,
+            });
+            record.insert("log-rank".into(), log_rank);
+        }
+        let survival = json!({
             "time": self.columns.time, "event": self.columns.event, "horizon": self.horizon,
             "reference": self.reference,
             "clusters": self.clusters.iter().map(cluster).collect::<Vec<_>>(),
-        })
+        });
+        record.insert("survival".into(), survival);
+        record
     }
 }
 
