@@ -2,7 +2,7 @@
 
 use cdimc::data::SyntheticViews;
 use cdimc::prelude::*;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::io::{BufRead, BufReader, Lines};
 use std::path::PathBuf;
@@ -156,7 +156,7 @@ impl Desk {
         started
     }
 
-    /// Returns the one line of an error; the run must leave nothing behind.
+    /// Returns the one line of an error; the run must leave all files as they were, and no others behind.
     pub(crate) fn fails(&self, line: &str) -> String {
         self.error_of(line, || self.run(line))
     }
@@ -167,17 +167,27 @@ impl Desk {
     }
 
     fn error_of(&self, line: &str, run: impl Fn() -> Output) -> String {
-        let entries = || {
-            let entries = std::fs::read_dir(self.folder.path()).unwrap();
-            entries.map(|entry| entry.unwrap().file_name()).collect::<BTreeSet<_>>()
-        };
-        let before = entries();
+        let before = self.contents();
         let output = run();
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "cdimc {line}\n{errors}");
         assert_eq!(errors.trim_end().lines().count(), 1, "cdimc {line}\n{errors}");
-        assert_eq!(entries(), before, "cdimc {line} left something behind");
+        assert!(self.contents() == before, "cdimc {line} changed a file or left something behind");
         errors
+    }
+
+    /// Returns all paths with the content of files; a pipe has none to compare.
+    fn contents(&self) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
+        let (mut found, mut folders) = (BTreeMap::new(), vec![self.path("")]);
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                folders.extend(path.is_dir().then(|| path.clone()));
+                let content = path.is_file().then(|| std::fs::read(&path).unwrap());
+                found.insert(path, content);
+            }
+        }
+        found
     }
 
     /// Returns the lines, each with its error.
