@@ -86,44 +86,20 @@ fn a_place_that_cannot_be_written_is_known_before_training() {
 }
 
 #[test]
-fn inputs_and_models_are_never_written_over() {
+fn a_file_is_replaced_on_request_and_a_pipe_is_written_to() {
     let desk = Desk::new();
     desk.succeeds("NET -q -o good");
-    let rna = desk.text("rna.csv");
-    let model = std::fs::read(desk.path("good/model.safetensors")).unwrap();
-    let predict = "predict --model good/model.safetensors --view rna.csv --id id";
-    for (output, what) in [
-        ("rna.csv --force", "rna.csv: is an input"),
-        ("./good/../rna.csv --force", "rna.csv: is an input"),
-        ("good/model.safetensors --force", "model.safetensors: is an input"),
-        ("protein.csv", "protein.csv: exists; choose another file or give --force"),
-    ] {
-        desk.fails(&format!("{predict} -o {output}")).has(what);
-    }
-    desk.fails("inspect VIEWS --svg image.csv --force").has("image.csv: is an input");
-    desk.fails("inspect VIEWS --svg short.toml").has("short.toml: exists");
-    let impute = "impute --model good/model.safetensors VIEWS --force -o good";
-    desk.fails(impute).has("good: holds good/model.safetensors, an input");
-    assert_eq!(desk.text("rna.csv"), rna);
-    assert!(std::fs::read(desk.path("good/model.safetensors")).unwrap() == model);
-    desk.succeeds(&format!("{predict} -o labels.csv"));
-    desk.succeeds(&format!("{predict} -o labels.csv --force"));
-    // A pipe is written to, not replaced.
-    let through = desk.succeeds(&format!("{predict} -o /dev/stdout"));
+    let predict = "predict --model good/model.safetensors --view rna.csv --id id -o";
+    desk.succeeds(&format!("{predict} labels.csv"));
+    desk.succeeds(&format!("{predict} labels.csv --force"));
+    let through = desk.succeeds(&format!("{predict} /dev/stdout"));
     assert!(through.starts_with(&desk.text("labels.csv")), "{through}");
 }
 
 #[test]
-fn nothing_that_a_run_did_not_write_is_replaced_with_it() {
+fn a_run_may_replace_that_of_any_other_command() {
     let desk = Desk::new();
     desk.succeeds("NET -q -o good");
-    desk.put("good/own.toml", &desk.text("short.toml"));
-    desk.fails("cluster VIEWS -k 4 --method cdimc-net --config good/own.toml -o good --force")
-        .has("good: holds good/own.toml, an input");
-    desk.fails("NET -q -o good --force")
-        .has("good: holds own.toml, which the earlier run did not write");
-    assert_eq!(desk.text("good/own.toml"), desk.text("short.toml"));
-    std::fs::remove_file(desk.path("good/own.toml")).unwrap();
     for line in [
         "impute --model good/model.safetensors VIEWS -q -o other --force",
         "mask VIEWS --pattern complete -q -o other --force",

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Returns a desk with tables cut into three parts by sample; the last part has no image.
-fn cut() -> Desk {
+pub(crate) fn cut() -> Desk {
     let desk = Desk::new();
     for name in ["rna", "protein", "image"] {
         let text = desk.text(&format!("{name}.csv"));
@@ -193,24 +193,4 @@ fn a_new_sample_in_two_parts_gets_no_two_clusters() {
     desk.fails("predict --model made/model.safetensors PARTS -q -o parts.csv")
         .has("is in rna-0.csv and again in rna-3.csv: a sample must be in");
     assert!(!desk.path("parts.csv").exists());
-}
-
-#[test]
-fn bad_parts_are_refused() {
-    let desk = cut();
-    for (views, reason) in [
-        ("--view rna-*.csv", "rna-*.csv: name the view: NAME=rna-*.csv"),
-        ("--view rna=dna-*.csv", "dna-*.csv: no such file"),
-        (
-            "--view rna=rna-*.csv --view protein.csv",
-            "protein.csv: one file, while other views are in parts",
-        ),
-        ("--view rna=rna-*.csv --drop nonesuch", "no view has a column `nonesuch` (--drop)"),
-        ("--view rna=rna-*.csv --label nonesuch", "no view has a column `nonesuch` (--label)"),
-        ("--view rna=rna-*.csv --method concat", "concat: reads all samples at once"),
-    ] {
-        desk.fails(&format!("cluster {views} --id id -k 4 -q -o out")).has(reason);
-    }
-    desk.fails("inspect PARTS").has("only cluster and predict read samples in parts");
-    assert!(!desk.path("out").exists());
 }

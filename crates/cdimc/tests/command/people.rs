@@ -199,13 +199,6 @@ fn samples_in_columns_are_reported_and_transposed() {
     let expected = |i: usize| (ids[i].clone(), labels[i % 2].1.clone());
     assert_eq!(labels, (0..20).map(expected).collect::<Vec<_>>());
     desk.text("right/markers.csv").has("g2");
-    desk.fails(&format!("{line} other --transposed other.csv"))
-        .has("--transposed other.csv: no view is read from such a file");
-    let right = format!("{line} other --transposed genes.csv");
-    desk.fails(&format!("{right} --id gene.csv=gene"))
-        .has("--id gene.csv=gene: no view is read from such a file");
-    desk.fails(&format!("{right} --id name"))
-        .has("--id name: `id` names the samples of all files already");
 }
 
 #[test]

@@ -2,10 +2,11 @@
 //!
 //! After a change that is meant, `INSTA_UPDATE=always cargo test -p cdimc --test command refusals` writes the texts again.
 
-use crate::desk::{Desk, Shown};
+use crate::desk::Shown;
+use crate::parts::cut;
 use insta::assert_snapshot;
 
-const FILES: [(&str, &str); 27] = [
+const FILES: [(&str, &str); 37] = [
     ("age.csv", "id,age\ns1,20.5\ns2,21.5\ns3,22.5\n"),
     ("alike.csv", "id,a,a\ns1,1,2\ns2,2,1\n"),
     ("clinic.csv", "patient,days,dead\ns1,5,0\ns2,7,1\ns3,8,1\n"),
@@ -33,6 +34,17 @@ const FILES: [(&str, &str); 27] = [
     ("broken.toml", "alpha = 1\nbatch-size =\n"),
     ("odd.toml", "[pretrain]\nepochs = 3\nlearning-rate = nan\n"),
     ("mine/notes.txt", "mine"),
+    // Samples in parts: `s1` is in two of `p` and `q`, `s2` in two of `p` and `r`.
+    ("p-0.csv", "id,a\ns1,1\ns2,2\n"),
+    ("p-1.csv", "id,a\ns3,1\ns4,2\n"),
+    ("q-1.csv", "id,b\ns1,\ns3,4\n"),
+    ("r-1.csv", "id,b\ns2,1\ns3,4\n"),
+    ("columns-0.csv", "id,a,b\ns1,1,2\n"),
+    ("columns-1.csv", "id,a,c\ns2,1,2\n"),
+    ("gaps-0.csv", "id,a\ns1,\n"),
+    ("gaps-1.csv", "id,a\ns2,NA\n"),
+    ("nameless-0.csv", "a\n1\n2\n"),
+    ("rare-1.csv", "id,x\ns1,1\n"),
 ];
 
 /// One command per line; the first is empty.
@@ -69,11 +81,29 @@ inspect --view sex.csv --id patient
 inspect --view sex.csv --id patient --columns c
 inspect --view sex.csv --id patient --drop sex,age
 inspect --view few.csv --view others.csv --id id
+inspect --view few.csv --view same.csv --id id --transposed other.csv
+inspect --view few.csv --view same.csv --id id --id other.csv=gene
+inspect --view few.csv --view same.csv --id id --id name
+inspect VIEWS --svg image.csv --force
+inspect VIEWS --svg short.toml
+inspect PARTS
+cluster --view rna-*.csv --id id -k 4 -q -o out
+cluster --view rna=dna-*.csv --id id -k 4 -q -o out
+cluster --view rna=rna-*.csv --view protein.csv --id id -k 4 -q -o out
+cluster --view rna=rna-*.csv --id id --drop nonesuch -k 4 -q -o out
+cluster --view rna=rna-*.csv --id id --label nonesuch -k 4 -q -o out
+cluster --view rna=rna-*.csv --id id --method concat -k 4 -q -o out
+cluster --view p=p-*.csv --view q=q-*.csv --id id -k 2 -q -o out
+cluster --view p=p-*.csv --view r=r-*.csv --id id -k 2 -q -o out
+cluster --view a=columns-*.csv --id id -k 2 -q -o out
+cluster --view a=gaps-*.csv --id id -k 2 -q -o out
+cluster --view a=nameless-*.csv -k 2 -q -o out
+cluster PARTS --view rare=rare-*.csv -k 4 -q -o out
 cluster VIEWS -k 1000000000 -o out
 cluster --view rna.csv --id id -k 4000 -o out
 compare VIEWS -k 500 -o out
 compare VIEWS -k 4 --repetitions 0 -o out
-cluster VIEWS --k-range 2..120 -o out
+cluster VIEWS --k-range 2..80 -o out
 cluster VIEWS --k-range 5..2 -o out
 cluster VIEWS -k 4 --method concat --stability -o out
 cluster VIEWS -k 4 --method concat --coverage 0.8 -o out
@@ -92,6 +122,11 @@ mask --view few.csv --view same.csv --id id --pattern per-view:0.9 -o out
 predict --model good/model.safetensors --view rna=narrow.csv --id id -o out
 predict --model half.safetensors --view rna.csv --id id -o out
 predict --model rna.csv --view rna.csv --id id -o new
+predict --model good/model.safetensors --view rna.csv --id id -o rna.csv --force
+predict --model good/model.safetensors --view rna.csv --id id -o ./good/../rna.csv --force
+predict --model good/model.safetensors --view rna.csv --id id -o good/model.safetensors --force
+predict --model good/model.safetensors --view rna.csv --id id -o protein.csv
+impute --model good/model.safetensors VIEWS --force -o good
 explain --model mixture/model.safetensors VIEWS --sample s999
 explain --model mixture/model.safetensors VIEWS
 explain --model good/model.safetensors VIEWS --sample s3
@@ -109,19 +144,21 @@ cluster --resume some --force
 NET -q -o good
 NET -q -o mine
 NET -q -o mine --force
+NET -q -o mixture --force
+cluster VIEWS -k 4 --method cdimc-net --config mixture/own.toml -o mixture --force
 ";
 
 #[test]
 fn refusals_are_one_line_in_a_snapshot_and_leave_nothing_behind() {
-    let desk = Desk::new();
+    let desk = cut();
     std::fs::create_dir(desk.path("mine")).unwrap();
     FILES.iter().for_each(|(name, text)| desk.put(name, text));
     desk.succeeds("NET -q -o good");
     desk.succeeds("cluster VIEWS -k 4 -q -o mixture");
+    desk.put("mixture/own.toml", "[pretrain]\nepochs = 3\n");
     let model = std::fs::read(desk.path("good/model.safetensors")).unwrap();
     std::fs::write(desk.path("half.safetensors"), &model[..model.len() / 2]).unwrap();
     assert_snapshot!("refusals", desk.refusals(REFUSED));
-    assert_eq!(desk.text("mine/notes.txt"), "mine");
     // The first text has the path of a temporary folder; the second differs between builds.
     desk.fails("cluster --resume none").has("there is no interrupted run");
     desk.fails("NET -q --device cuda -o out").has("cuda");
