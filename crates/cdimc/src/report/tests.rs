@@ -1,11 +1,10 @@
 //! Tests of the report.
 
 use super::*;
-use crate::tables::Table;
 use crate::warnings::{Sign, Warning};
 use cdimc_core::Clustering;
 use cdimc_data::MultiView;
-use ndarray::{Array2, array};
+use ndarray::Array2;
 
 /// Six samples of one view in two clusters.
 fn clustered() -> (Joined, Clustering) {
@@ -57,30 +56,6 @@ fn warned_html(signs: &[Sign], method: &str, joined: &Joined, clustering: &Clust
     }
     .render()
     .html
-}
-
-#[test]
-fn a_page_describes_the_method_that_ran() {
-    let (joined, mut clustering) = clustered();
-    let texts = ["no view was filled in before", "half way to another cluster"];
-    let html = html_of("concat", &joined, &clustering);
-    assert_eq!(texts.map(|text| html.contains(text)), [false, true]);
-    clustering.probabilities = Some(Array2::from_elem((6, 2), 0.5));
-    let html = html_of("t-mixture", &joined, &clustering);
-    assert_eq!(texts.map(|text| html.contains(text)), [true, false]);
-}
-
-#[test]
-fn the_methods_paragraph_reports_filled_single_cells() {
-    let (mut joined, clustering) = clustered();
-    let said = "2 single missing cells in 1 columns were filled with the column's mean.";
-    assert!(!html_of("t-mixture", &joined, &clustering).contains(said));
-    let values = array![[1.0, 5.0], [f64::NAN, 6.0], [f64::NAN, 7.0], [3.0, 8.0]];
-    let features = vec!["x".into(), "y".into()];
-    let table = Table { features, ..Table::new("rna", values) };
-    joined.filled = crate::tables::join(vec![table], false).unwrap().filled;
-    let html = html_of("t-mixture", &joined, &clustering);
-    assert!(html.contains(&format!("were not used. {said}")));
 }
 
 #[test]

@@ -48,6 +48,10 @@ fn codes_for_missing_are_reported_until_the_user_names_them() {
     desk.succeeds(&format!("{cluster} --missing-value -999 --missing-value nowhere -o named"));
     let [line] = &data_warnings(&desk, "named")[..] else { panic!("one warning") };
     assert!(line.as_str().unwrap().starts_with("--missing-value 'nowhere' has no effect"));
+    let report = desk.text("named/report.html");
+    let filled = "96 single missing cells in 12 columns were filled with the column's mean.";
+    report.has(&format!("were not used. {filled}"));
+    assert!(!report.contains("no view was filled in before"), "that is of t-mixture");
 }
 
 #[test]

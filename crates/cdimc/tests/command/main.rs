@@ -201,7 +201,9 @@ fn the_number_of_clusters_is_chosen_and_explained() {
     for part in ["\"stability\"", "\"shared-information\"", "\"runner-up\"", "\"reason\": \"k = "] {
         desk.text("out/run.json").has(part);
     }
-    desk.text("out/report.html").has("shared information on held-out samples");
+    desk.text("out/report.html")
+        .has("shared information on held-out samples")
+        .has("half way to another cluster");
     // A single view shares nothing, so stability, silhouette and eigengap are ranked.
     desk.succeeds("cluster --view rna.csv --id id --k-range 2..4 --method concat -q -o one");
     desk.text("one/run.json").has("mean rank");
