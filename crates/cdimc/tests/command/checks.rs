@@ -8,25 +8,6 @@ fn data_warnings(desk: &Desk, run: &str) -> Vec<Value> {
 }
 
 #[test]
-fn rows_are_not_joined_by_number_if_there_is_an_id_column() {
-    let desk = Desk::new();
-    for name in ["rna", "protein"] {
-        desk.edit(&format!("{name}.csv"), &format!("{name}_numbered.csv"), |_, cells| {
-            cells[0] = format!("1{:0>3}", &cells[0][1..]);
-        });
-    }
-    let views = "--view rna_numbered.csv --view protein_numbered.csv";
-    for command in ["inspect", "cluster -k 4 -o out"] {
-        desk.fails(&format!("{command} {views}")).has(
-            "column `id` looks like an id and differs in the same rows: name it with --id 'id'",
-        );
-    }
-    desk.succeeds(&format!("inspect {views} --id id"));
-    desk.succeeds(&format!("inspect {views} --drop id"));
-    assert!(!desk.succeeds("inspect VIEWS").contains("--"), "the views are sound");
-}
-
-#[test]
 fn codes_for_missing_are_reported_until_the_user_names_them() {
     let desk = Desk::new();
     desk.edit("rna.csv", "coded.csv", |row, cells| {
@@ -37,7 +18,9 @@ fn codes_for_missing_are_reported_until_the_user_names_them() {
     let said = "coded.csv: -999 is clustered on as a measurement: it occurs 96 times in";
     desk.succeeds(&format!("inspect {views}")).has(said);
     let cluster = format!("cluster {views} -k 4 --method concat");
-    desk.notes(&format!("{cluster} -o out")).has(said);
+    desk.notes(&format!("{cluster} -o out"))
+        .has(said)
+        .has("Do not use, for the 3 reasons in the report.");
     assert!(data_warnings(&desk, "out")[0].as_str().unwrap().starts_with(said));
     desk.text("out/report.html").has(said);
     let of_file = desk.succeeds(&format!("inspect {views} --missing-value coded.csv=-999"));
@@ -69,22 +52,6 @@ fn a_value_for_missing_of_the_clinical_table_has_an_effect_there() {
 }
 
 #[test]
-fn rows_that_are_no_samples_are_named_and_left_out_by_a_pattern() {
-    let desk = Desk::new();
-    let means = format!("Mean{}\n", ",0.1".repeat(12));
-    desk.put("summed.csv", &(desk.text("rna.csv") + &means));
-    let views = "--view summed.csv --view protein.csv --id id";
-    desk.succeeds(&format!("inspect {views}"))
-        .has("rows that are named like summaries or controls count as samples: `Mean`;")
-        .has("--drop-samples '^(Mean)$'");
-    let left = desk.succeeds(&format!("inspect {views} --drop-samples ^(Mean)$"));
-    assert!(!left.contains("Mean") && left.contains("summed: 96 rows"), "{left}");
-    desk.succeeds(&format!("inspect {views} --drop-samples ^SD$"))
-        .has("--drop-samples '^SD$' has no effect");
-    desk.notes(&format!("cluster {views} -k 4 --method concat -o out")).has("Use with care, for ");
-}
-
-#[test]
 fn new_samples_are_checked_like_those_of_a_fit() {
     let desk = Desk::new();
     desk.succeeds("cluster VIEWS -k 4 -o out");
@@ -98,18 +65,6 @@ fn new_samples_are_checked_like_those_of_a_fit() {
     });
     desk.notes(&format!("{predict} --force --view rna=far.csv"))
         .has("do not use these clusters: 96 of 96 samples are unlike anything in training");
-}
-
-#[test]
-fn a_view_given_twice_and_counts_with_many_zeros_are_named() {
-    let desk = Desk::new();
-    desk.succeeds("inspect --view rna.csv --view copy=rna.csv --id id")
-        .has("the views `rna` and `copy` agree by construction");
-    desk.put_rows("counts.csv", "id,a", |i| if i % 3 == 0 { i } else { 0 });
-    desk.succeeds("inspect --view counts.csv --id id")
-        .has("counts, 67 % of them zeros: cluster their logarithms, log2(x + 1)");
-    desk.notes("cluster VIEWS -k 4 --method concat --skip-lines no.csv=3 -o out")
-        .has("--skip-lines no.csv=3 has no effect: no such file is read");
 }
 
 #[test]
@@ -164,11 +119,4 @@ fn a_constant_column_is_no_marker_and_no_reason() {
     assert!(markers.contains(",diluted,rna0,") && !markers.contains("dilution"), "{markers}");
     desk.succeeds(&format!("explain MODEL {views} -o why"));
     assert!(!desk.text("why/explanations.csv").contains("dilution"));
-}
-
-#[test]
-fn ids_that_the_pattern_misses_are_counted() {
-    let desk = Desk::new();
-    desk.notes("inspect --view rna.csv --id id --id-pattern ^s(.*7)$")
-        .has(" of 96 ids do not match --id-pattern '^s(.*7)$' and stay as they are, such as `s");
 }

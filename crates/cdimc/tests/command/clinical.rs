@@ -152,16 +152,6 @@ fn barcodes_are_cut_by_the_proposed_pattern_or_an_equivalent_map() {
     let [note] = &found["clinical-notes"].as_array().unwrap()[..] else { panic!("{found}") };
     note.as_str().unwrap().has("repeat the groups of");
     desk.text("cut/associations.csv").has("\nsubtype,");
-
-    for (rest, reason) in [
-        ("--id-pattern ^(PAT.*)", "matches no id of any view (`TCGA-OR-A000-01A-11R-A29S-07`"),
-        ("--id-pattern (", "is not a regular expression: unclosed group"),
-        ("--id-pattern ^(TCGA-OR)", "differ in `A000` and `A001`: choose with --replicates first"),
-        ("--id-pattern ^(.{12}) --replicates last", "must be refuse, first or mean"),
-        ("--view other=rna.csv --transposed other --sample-map sample_map.csv", "no assay `other`"),
-    ] {
-        desk.fails(&format!("{line} wrong {rest}")).has(reason);
-    }
 }
 
 #[test]

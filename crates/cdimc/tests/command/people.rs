@@ -31,38 +31,6 @@ fn predict_names_what_it_left_out_what_is_odd_and_what_it_wrote() {
 }
 
 #[test]
-fn measurements_are_no_truth_unless_requested() {
-    let desk = Desk::new();
-    desk.put_rows("found.csv", "id,cluster", |i| i % 4);
-    desk.put_rows("age.csv", "id,age", |i| 20.5 + i as f64);
-    desk.put_rows("kind.csv", "id,kind", |i| i % 4 * 10);
-    let evaluate = "evaluate --labels found.csv --truth";
-    desk.succeeds(&format!("{evaluate} age.csv --numeric-truth")).has("ACC");
-    desk.succeeds(&format!("{evaluate} kind.csv")).has("ACC     1.0000");
-    let compare = "compare VIEWS -k 4 --method concat --repetitions 1 -q";
-    let table = desk.succeeds(&format!("{compare} --truth kind.csv -o compared"));
-    assert!(table.starts_with("method\tstability\tARI with concat\tseconds\tACC\tNMI"), "{table}");
-}
-
-#[test]
-fn ids_of_a_truth_are_found_and_its_classes_if_their_column_is_named() {
-    let desk = Desk::new();
-    let put = |name: &str, header: &str, row: &dyn Fn(usize, usize) -> String| {
-        let rows: String = (0..120).map(|i| row(i, i * 7 % 120 + 1) + "\n").collect();
-        desk.put(name, &format!("{header}\n{rows}"));
-    };
-    put("found.csv", "id,cluster,other", &|i, id| format!("{id},{},x", i % 4));
-    put("kind.csv", "Nr,Proband,kind", &|i, id| format!("{},{id},k{}", i + 1, i % 4));
-    put("two.csv", "Proband,kind,batch", &|i, id| format!("{id},k{},b{}", i % 4, i % 3));
-    let evaluate = "evaluate --labels found.csv --truth";
-    desk.succeeds(&format!("{evaluate} kind.csv")).has("ACC     1.0000");
-    desk.notes(&format!("{evaluate} kind.csv"))
-        .has("the ids are taken from column `Proband`, which names 120 samples, not from the first, `Nr` (row numbers)");
-    desk.succeeds(&format!("{evaluate} two.csv --truth-column kind")).has("ACC     1.0000");
-    desk.succeeds(&format!("{evaluate} found.csv")).has("ACC     1.0000");
-}
-
-#[test]
 fn mask_does_not_fill_unmeasured_cells() {
     let desk = Desk::new();
     desk.put("a.csv", "id,x,y\np1,1,2\np2,,5\np3,4,7\np4,8,1\n");
@@ -81,23 +49,6 @@ fn imputation_without_a_check_of_its_quality_is_reported() {
     assert!(desk.text("filled/report.html").contains(stdout.trim_end()));
 }
 
-#[test]
-fn a_missing_class_is_no_class() {
-    let desk = Desk::new();
-    desk.put_rows("found.csv", "id,cluster", |i| i % 4);
-    let class = |i: usize| if i < 60 { format!("c{}", i % 4) } else { "NA".into() };
-    desk.put_rows("kind.csv", "id,kind", class);
-    let scores = desk.succeeds("evaluate --labels found.csv --truth kind.csv");
-    assert!(scores.starts_with("samples with a cluster and a class: 60 of 120"), "{scores}");
-    scores.has("ACC     1.0000");
-    // With semicolons, and the spaces of a spreadsheet.
-    desk.put("kind.csv", &desk.text("kind.csv").replace(',', " ; ").replace("NA", "NA "));
-    assert_eq!(desk.succeeds("evaluate --labels found.csv --truth kind.csv"), scores);
-    desk.put_rows("kind.csv", "id,kind", |_| "unknown");
-    let compare = "compare VIEWS -k 4 --method concat -q --truth kind.csv -o out";
-    desk.fails(&format!("{compare} --missing-value unknown")).has("no sample has a known class");
-}
-
 #[cfg(target_os = "linux")]
 #[test]
 fn a_pipe_is_read_once_and_has_no_checksum() {
@@ -112,16 +63,6 @@ fn a_pipe_is_read_once_and_has_no_checksum() {
     desk.change_record("piped", "\"finished\"", "\"interrupted\"");
     desk.fails("cluster --resume piped")
         .has("rna: was not a regular file and cannot be read again");
-}
-
-#[test]
-fn a_name_with_control_characters_does_not_reach_the_terminal() {
-    let desk = Desk::new();
-    desk.put("odd.csv", "id,\u{1b}[31mred\ns1,1\ns2,1\ns3,1\n");
-    let output = desk.run("inspect --view odd.csv --id id");
-    let text = [output.stdout, output.stderr].concat();
-    let text = String::from_utf8_lossy(&text);
-    assert!(text.contains("\\u{1b}[31mred") && !text.contains('\u{1b}'), "{text}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::desk::Shown;
 use crate::parts::cut;
 use insta::assert_snapshot;
 
-const FILES: [(&str, &str); 37] = [
+const FILES: [(&str, &str); 41] = [
     ("age.csv", "id,age\ns1,20.5\ns2,21.5\ns3,22.5\n"),
     ("alike.csv", "id,a,a\ns1,1,2\ns2,2,1\n"),
     ("clinic.csv", "patient,days,dead\ns1,5,0\ns2,7,1\ns3,8,1\n"),
@@ -20,14 +20,24 @@ const FILES: [(&str, &str); 37] = [
     ("headless.csv", "1.5,2,3\n4,5,6\n"),
     ("letter.csv", "id,a,b\ns1,1,2\ns2,x,3\n"),
     ("narrow.csv", "id,rna0,rna1\ns1,1,2\ns2,3,4\n"),
+    (
+        "left.csv",
+        "id,a\n1001,0\n1002,3\n1003,6\n1004,2\n1005,5\n1006,1\n1007,4\n1008,0\n1009,3\n1010,6\n",
+    ),
+    ("map.csv", "assay,primary,colname\nrna,p1,s1\n"),
     ("one.csv", "id,a\ns1,1\n"),
     ("others.csv", "id,a\nt1,1\nt2,2\n"),
     ("ragged.csv", "id,a,b\ns1,1,2\ns2,1\n"),
     ("repeated.csv", "id,a\ns1,1\ns2,2\ns1,3\n"),
+    (
+        "right.csv",
+        "id,b\n1001,0\n1008,1\n1005,4\n1002,9\n1009,5\n1006,3\n1003,3\n1010,5\n1007,9\n1004,4\n",
+    ),
     ("same.csv", "id,b\ns1,1\ns2,2\ns9,4\n"),
     ("sex.csv", "patient,a,sex\nx,1,m\ny,2,f\nz,4,f\n"),
     ("strangers.csv", "id,kind\nx1,a\nx2,b\n"),
     ("titled.csv", "Table 2\nid,a,b\ns1,1,2\ns2,3,5\ns3,4,8\n"),
+    ("unknown.csv", "id,kind\ns1,unknown\ns2,unknown\n"),
     ("two.csv", "id,kind,batch\ns1,k,b\ns2,l,c\ns3,k,b\n"),
     ("words.csv", "id,a\ns1,high\ns2,low\ns3,high\n"),
     ("bad.toml", "alpah = 1\n"),
@@ -81,6 +91,13 @@ inspect --view sex.csv --id patient
 inspect --view sex.csv --id patient --columns c
 inspect --view sex.csv --id patient --drop sex,age
 inspect --view few.csv --view others.csv --id id
+inspect --view left.csv --view right.csv
+cluster --view left.csv --view right.csv -k 2 -o out
+inspect --view rna.csv --id id --id-pattern ^(PAT.*)
+inspect --view rna.csv --id id --id-pattern (
+inspect --view rna.csv --id id --id-pattern ^(s)
+inspect --view rna.csv --id id --replicates last
+inspect --view other=rna.csv --id id --sample-map map.csv
 inspect --view few.csv --view same.csv --id id --transposed other.csv
 inspect --view few.csv --view same.csv --id id --id other.csv=gene
 inspect --view few.csv --view same.csv --id id --id name
@@ -135,6 +152,7 @@ evaluate --labels good/labels.csv --truth age.csv
 evaluate --labels good/labels.csv --truth two.csv
 compare VIEWS -k 4 --method concat --truth age.csv -o out
 compare VIEWS -k 4 --method concat --repetitions 1 --truth strangers.csv -o out
+compare VIEWS -k 4 --method concat --truth unknown.csv --missing-value unknown -o out
 cluster --resume good
 cluster --resume some --seed 3
 cluster --resume some --method concat
