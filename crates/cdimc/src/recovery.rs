@@ -4,7 +4,7 @@
 //! neighbors in the other views.
 
 use crate::numbers::mean;
-use cdimc_core::{ClusterError, Model};
+use cdimc_core::ClusterError;
 use cdimc_data::{MultiView, Seed, Standardizer, ViewMask};
 use ndarray::{Array1, Array2};
 use rand::seq::SliceRandom;
@@ -40,22 +40,12 @@ pub struct Recovery {
 }
 
 /// Hides rows of each view that have another view, one view at a time, and fills them in; view `i` of
-/// `data` is view `views[i]` of the model. Views with too few such rows are left out.
+/// `data` is view `views[i]` of the model. Views with too few such rows are left out. `impute` returns every view of the
+/// model, which has these standardizers.
 ///
 /// # Errors
-/// Same as [`Model::impute_from`].
+/// Same as `impute`.
 pub fn recoveries(
-    model: &dyn Model,
-    data: &MultiView,
-    views: &[usize],
-    seed: Seed,
-) -> Result<Vec<Recovery>, ClusterError> {
-    let impute = |hidden: &MultiView| model.impute_from(hidden, views);
-    recoveries_by(impute, model.standardizers(), data, views, seed)
-}
-
-/// Same as [`recoveries`]; `impute` returns every view of a model that has these standardizers.
-fn recoveries_by(
     impute: impl Fn(&MultiView) -> Result<Vec<Array2<f64>>, ClusterError>,
     standardizers: &[Standardizer],
     data: &MultiView,
@@ -167,7 +157,7 @@ mod tests {
             // The true values plus `off`, whatever is hidden.
             let impute = |_: &MultiView| Ok(views.iter().map(|view| view + off).collect());
             let standardizers = [ones(2), ones(3)];
-            let found = recoveries_by(impute, &standardizers, &data, &[0, 1], Seed::new(1));
+            let found = recoveries(impute, &standardizers, &data, &[0, 1], Seed::new(1));
             let found = found.unwrap();
             assert_eq!(
                 found.iter().map(|r| (r.view, r.hidden_rows)).collect::<Vec<_>>(),

@@ -4,7 +4,7 @@ use super::cluster::command_line;
 use super::input::Input;
 use super::output::{OutputFolder, csv_bytes, unused, view_file};
 use crate::NamedModel;
-use crate::data::Seed;
+use crate::data::{MultiView, Seed};
 use crate::numbers::six_digits;
 use crate::recovery::{NOTHING_HIDDEN, recoveries};
 use crate::report::imputation_html;
@@ -62,7 +62,9 @@ impl Impute {
             output.write(&files[view], &csv_bytes(&header, rows)?)?;
         }
         let seed = Seed::new(self.seed);
-        let recovered = recoveries(model.model.as_ref(), &joined.data, &which, seed)?;
+        let impute = |hidden: &MultiView| model.model.impute_from(hidden, &which);
+        let standardizers = model.model.standardizers();
+        let recovered = recoveries(impute, standardizers, &joined.data, &which, seed)?;
         let names: Vec<String> = model.views.iter().map(|view| view.name.clone()).collect();
         let command = command_line();
         output.write("report.html", imputation_html(&command, &names, &recovered).as_bytes())?;
