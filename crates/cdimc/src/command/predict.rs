@@ -35,59 +35,46 @@ impl Predict {
         let inputs = [self.input.files(), vec![self.model.clone()]].concat();
         let output = OutputFile::begin(&self.output, self.force, &inputs)?;
         let model = NamedModel::load(&self.model)?;
-        let (mut counts, mut missing) = (Counts::default(), MissingViews::default());
+        let (mut n, mut n_unusual, mut clusters) = (0, 0, HashSet::new());
+        let mut count = |found: &Clustering| {
+            n += found.labels.len();
+            n_unusual += found.unusual.iter().flatten().filter(|&&unusual| unusual).count();
+            clusters.extend(found.labels.iter().copied());
+        };
+        let mut missing = MissingViews::default();
         match InputParts::of(&self.input)? {
             None => {
                 let (joined, which) = self.input.read_for(&model)?;
                 let found = model.predict(&joined, &which)?;
-                counts.add(&found);
+                count(&found);
                 let table = SampleTable::new(&found, &joined);
                 output.finish(&samples_csv(&table, &joined.ids, &joined.unobserved)?)?;
             }
             Some(parts) => {
                 let seen = Some(Seen::default());
-                let count = |found: &Clustering| counts.add(found);
                 output.finish_pieces(parts.labels(Some(&model), &mut missing, seen, count))?;
             }
         }
         missing.report();
-        if 2 * counts.unusual > counts.samples {
+        if 2 * n_unusual > n {
             tracing::warn!(
-                "do not use these clusters: {} of {} samples are unlike anything in training; check units, logarithms and scaling",
-                counts.unusual,
-                counts.samples
+                "do not use these clusters: {n_unusual} of {n} samples are unlike anything in training; check units, \
+                 logarithms and scaling"
             );
         }
         if !quiet {
-            let unusual = match counts.unusual {
+            let unusual = match n_unusual {
                 0 => String::new(),
                 n => format!("; unlike anything in training: {n}"),
             };
             note!(
-                "{}: {} samples in {} of the {} clusters of {}{unusual}",
+                "{}: {n} samples in {} of the {} clusters of {}{unusual}",
                 self.output.display(),
-                counts.samples,
-                counts.clusters.len(),
+                clusters.len(),
                 model.model.n_clusters(),
                 model.model.method()
             );
         }
         Ok(())
-    }
-}
-
-/// Counts of the predicted samples.
-#[derive(Default)]
-struct Counts {
-    samples: usize,
-    clusters: HashSet<usize>,
-    unusual: usize,
-}
-
-impl Counts {
-    fn add(&mut self, found: &Clustering) {
-        self.samples += found.labels.len();
-        self.clusters.extend(&found.labels);
-        self.unusual += found.unusual.iter().flatten().filter(|&&unusual| unusual).count();
     }
 }
