@@ -104,7 +104,7 @@ impl Compare {
             }
         };
         // Checked here, before the methods take their time.
-        let truth = labels.as_deref().map(Truth::new).transpose()?;
+        let truth = labels.as_deref().map(known_classes).transpose()?;
         crate::core::check_n_clusters(self.clusters, joined.data.n_samples())
             .with_context(|| self.input.samples(&joined))?;
         let mut outcomes = Vec::new();
@@ -174,55 +174,46 @@ fn flows(outcomes: &[Outcome], classes: Option<&[String]>) -> Vec<(Grouping, Gro
     found.map(|to| (from.clone(), to)).collect()
 }
 
-/// Samples with a known class, and their classes.
-struct Truth {
-    rows: Vec<usize>,
-    classes: Vec<usize>,
+/// Returns the samples with a known class, and their classes as numbers.
+fn known_classes(labels: &[String]) -> anyhow::Result<(Vec<usize>, Vec<usize>)> {
+    let rows: Vec<usize> = (0..labels.len()).filter(|&i| !labels[i].is_empty()).collect();
+    if rows.is_empty() {
+        bail!("no sample has a known class: do the ids agree with the ids of the views?");
+    }
+    let classes = numbered(rows.iter().map(|&i| labels[i].as_str()));
+    Ok((rows, classes))
 }
 
-impl Truth {
-    fn new(labels: &[String]) -> anyhow::Result<Self> {
-        let rows: Vec<usize> = (0..labels.len()).filter(|&i| !labels[i].is_empty()).collect();
-        if rows.is_empty() {
-            bail!("no sample has a known class: do the ids agree with the ids of the views?");
-        }
-        let classes = numbered(rows.iter().map(|&i| labels[i].as_str()));
-        Ok(Self { rows, classes })
-    }
-
-    /// Returns the clusters of these samples.
-    fn of(&self, labels: &[usize]) -> Vec<usize> {
-        self.rows.iter().map(|&i| labels[i]).collect()
-    }
-}
-
-fn row(outcome: &Outcome, first: &Outcome, truth: Option<&Truth>) -> anyhow::Result<Vec<String>> {
-    let n_scores = if truth.is_some() { 4 } else { 0 };
+/// Returns the cells of a method; `truth` has the samples with a known class, and their classes.
+fn row(
+    outcome: &Outcome,
+    first: &Outcome,
+    truth: Option<&(Vec<usize>, Vec<usize>)>,
+) -> anyhow::Result<Vec<String>> {
     let mut cells = vec![outcome.method.clone()];
-    match &outcome.found {
+    let found = match &outcome.found {
+        Ok(found) => found,
         Err(reason) => {
-            cells.extend(vec![String::new(); 3 + n_scores]);
+            cells.resize(if truth.is_some() { 8 } else { 4 }, String::new());
             cells.push(reason.clone());
+            return Ok(cells);
         }
-        Ok(found) => {
-            cells.push(stability(found).map_or_else(String::new, |mean| format!("{mean:.3}")));
-            cells.push(match &first.found {
-                Ok(others) => format!("{:.3}", ari(&others[0].labels, &found[0].labels)?),
-                Err(_) => String::new(),
-            });
-            cells.push(format!("{:.2}", outcome.seconds));
-            if let Some(truth) = truth {
-                let all: Vec<_> = found
-                    .iter()
-                    .map(|c| scores(&truth.classes, &truth.of(&c.labels)))
-                    .collect::<Result<_, _>>()?;
-                let picks: [fn(&Scores) -> f64; 4] =
-                    [|s| s.acc, |s| s.nmi, |s| s.ari, |s| s.purity];
-                let mean = |pick| mean(all.iter().map(pick)).unwrap_or(f64::NAN);
-                cells.extend(picks.map(|pick| format!("{:.4}", mean(pick))));
-            }
-            cells.push(String::new());
-        }
+    };
+    cells.push(stability(found).map_or_else(String::new, |mean| format!("{mean:.3}")));
+    cells.push(match &first.found {
+        Ok(others) => format!("{:.3}", ari(&others[0].labels, &found[0].labels)?),
+        Err(_) => String::new(),
+    });
+    cells.push(format!("{:.2}", outcome.seconds));
+    if let Some((rows, classes)) = truth {
+        let of_known =
+            |c: &Clustering| -> Vec<usize> { rows.iter().map(|&i| c.labels[i]).collect() };
+        let all = found.iter().map(|c| scores(classes, &of_known(c)));
+        let all: Vec<Scores> = all.collect::<Result<_, _>>()?;
+        let picks: [fn(&Scores) -> f64; 4] = [|s| s.acc, |s| s.nmi, |s| s.ari, |s| s.purity];
+        let mean = |pick| mean(all.iter().map(pick)).unwrap_or(f64::NAN);
+        cells.extend(picks.map(|pick| format!("{:.4}", mean(pick))));
     }
+    cells.push(String::new());
     Ok(cells)
 }
