@@ -167,9 +167,7 @@ impl Sign {
 
 /// Clusters of some samples, and the agreement of the views on them.
 pub struct ClustersFound<'a> {
-    samples: &'a MultiView,
-    /// Names of the views.
-    names: &'a [String],
+    samples: &'a Joined,
     labels: &'a [usize],
     n_clusters: usize,
     /// Rows of each view that count as missing because they are zeros.
@@ -191,36 +189,29 @@ impl<'a> ClustersFound<'a> {
         n_clusters: usize,
         fitted: Option<&'a FittedMixture>,
     ) -> Self {
-        Self::of((&samples.data, &samples.names), labels, n_clusters, fitted)
-    }
-
-    fn of(
-        (samples, names): (&'a MultiView, &'a [String]),
-        labels: &'a [usize],
-        n_clusters: usize,
-        fitted: Option<&'a FittedMixture>,
-    ) -> Self {
+        let data = &samples.data;
         // The seed is fixed, so that the same clusters get the same warnings.
         let seed = warnings_seed().stream("sharing");
-        let applies = samples.mask().shares_samples() && n_clusters > 1;
+        let applies = data.mask().shares_samples() && n_clusters > 1;
         let measure = || match fitted {
             Some(fitted) => Some(fitted.agreement(seed)),
-            None => TMixture::default().agreement(samples, labels, n_clusters, seed).ok(),
+            None => TMixture::default().agreement(data, labels, n_clusters, seed).ok(),
         };
         let agreement = applies.then(measure).flatten();
-        let n_zero_rows = fitted.map_or_else(Vec::new, |fitted| fitted.n_zero_rows(samples));
+        let n_zero_rows = fitted.map_or_else(Vec::new, |fitted| fitted.n_zero_rows(data));
         let findings = fitted.map(|fitted| fitted.model().findings());
-        Self { samples, names, labels, n_clusters, n_zero_rows, agreement, findings }
+        Self { samples, labels, n_clusters, n_zero_rows, agreement, findings }
     }
 
     /// Returns warnings about the clusters themselves; `is_proposed` means that the program chose their number.
     pub fn warnings(&self, is_proposed: bool) -> Vec<Warning> {
         let mut found = sizes(self.labels, self.n_clusters);
         let seed = warnings_seed();
-        found.extend(missing_pattern(self.samples, self.labels, seed.stream("missing pattern")));
+        let (data, seed_of_patterns) = (&self.samples.data, seed.stream("missing pattern"));
+        found.extend(missing_pattern(data, self.labels, seed_of_patterns));
         found.extend(self.zero_rows());
         if let Some(agreement) = &self.agreement {
-            found.extend(sharing(&agreement.sharing(seed.stream("sharing")), self.names));
+            found.extend(sharing(&agreement.sharing(seed.stream("sharing")), &self.samples.names));
             found.extend(is_proposed.then(|| gradual_change(agreement)).flatten());
         }
         found.extend(self.findings.and_then(searches_disagree));
@@ -232,7 +223,7 @@ impl<'a> ClustersFound<'a> {
     fn zero_rows(&self) -> impl Iterator<Item = Warning> + '_ {
         let dropped = self.n_zero_rows.iter().enumerate().filter(|&(_, &n_rows)| n_rows > 0);
         dropped.map(|(v, n_rows)| {
-            let (n, name) = (self.samples.mask().n_observed(v), &self.names[v]);
+            let (n, name) = (self.samples.data.mask().n_observed(v), &self.samples.names[v]);
             let text = format!(
                 "{n_rows} of {n} rows of view `{name}` count as missing because they are all zeros"
             );
@@ -242,7 +233,7 @@ impl<'a> ClustersFound<'a> {
 
     /// Warns if the views share more under the clusters of k-means after mean filling. Large data are not compared.
     pub(crate) fn plain_is_better(&self) -> Option<Warning> {
-        let data = self.samples;
+        let data = &self.samples.data;
         let values = data.n_samples() * data.widths().iter().sum::<usize>();
         let agreement = self.agreement.as_ref().filter(|_| values <= MOST_VALUES)?;
         let plain = Concat::default().cluster(data, self.n_clusters, Seed::new(0)).ok()?;

@@ -21,12 +21,16 @@ fn groups(n: usize, n_views: usize, noise: bool) -> (MultiView, Vec<usize>) {
     (MultiView::from_nan_rows(views).unwrap(), labels)
 }
 
-fn names(data: &MultiView) -> Vec<String> {
-    ["a", "b", "c"].into_iter().take(data.n_views()).map(str::to_owned).collect()
+/// Returns the samples of views `a`, `b` and `c`.
+fn joined(data: &MultiView) -> Joined {
+    let [ids, unobserved, warnings, notes] = Default::default();
+    let names = ["a", "b", "c"].into_iter().take(data.n_views()).map(str::to_owned).collect();
+    let (data, features, labels, filled) = (data.clone(), Vec::new(), None, Vec::new());
+    Joined { data, ids, unobserved, names, features, labels, filled, warnings, notes }
 }
 
 fn warnings_of(data: &MultiView, labels: &[usize], n_clusters: usize) -> Vec<Warning> {
-    ClustersFound::of((data, &names(data)), labels, n_clusters, None).warnings(false)
+    ClustersFound::new(&joined(data), labels, n_clusters, None).warnings(false)
 }
 
 fn signs_of(data: &MultiView, labels: &[usize], n_clusters: usize) -> Vec<Sign> {
@@ -37,7 +41,7 @@ fn signs_of(data: &MultiView, labels: &[usize], n_clusters: usize) -> Vec<Sign> 
 fn with_fit<T>(data: &MultiView, settings: &TMixture, read: impl Fn(ClustersFound<'_>) -> T) -> T {
     let (fitted, clustering) = settings.train(data, 3, Seed::new(1), &Silent).unwrap();
     let labels = &clustering.labels;
-    read(ClustersFound::of((data, &names(data)), labels, 3, Some(&fitted)))
+    read(ClustersFound::new(&joined(data), labels, 3, Some(&fitted)))
 }
 
 #[test]
@@ -170,8 +174,8 @@ fn warnings_follow_the_settings_of_the_fit() {
 fn nonsense_is_beaten_by_plain_k_means_and_the_truth_is_not() {
     let (data, truth) = groups(150, 3, false);
     let nonsense: Vec<usize> = (0..150).map(|i| i / 50).collect();
-    let names = names(&data);
-    let plain = |labels| ClustersFound::of((&data, &names), labels, 3, None).plain_is_better();
+    let samples = joined(&data);
+    let plain = |labels| ClustersFound::new(&samples, labels, 3, None).plain_is_better();
     assert_eq!(plain(&nonsense).unwrap().sign, Sign::PlainIsBetter);
     assert_eq!(plain(&truth), None);
 }
