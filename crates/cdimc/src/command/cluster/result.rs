@@ -22,7 +22,7 @@ impl Run {
         let (joined, output, clustering) = (&self.joined, &self.output, &outcome.clustering);
         self.record.status = Status::Finished;
         self.record.n_clusters = Some(outcome.n_clusters);
-        self.record.resume.cluster_number.clone_from(&outcome.cluster_number);
+        self.record.cluster_number.clone_from(&outcome.cluster_number);
         self.record.stability.clone_from(&outcome.stability);
         self.record.warnings.clone_from(&outcome.warnings);
         self.record.facts = outcome.facts();

@@ -71,7 +71,7 @@ impl Run {
             );
         }
         let path = begun.join(CHECKPOINT_FILE);
-        record.resume.checkpoint = match std::fs::read(&path) {
+        record.checkpoint = match std::fs::read(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
             bytes => Some(bytes.with_context(|| format!("{}: cannot read", path.display()))?),
         };
@@ -149,7 +149,8 @@ impl Run {
         match found {
             Ok(outcome) => {
                 // A result needs neither the checkpoint nor the parts.
-                self.record.resume.trials = std::mem::take(&mut self.record.resume).trials;
+                self.record.checkpoint = None;
+                self.record.parts.clear();
                 self.write(&outcome, terminal)
             }
             Err(ClusterError::Interrupted { .. }) => {

@@ -43,9 +43,18 @@ pub(crate) struct RunRecord {
     pub(crate) escape_formulas: bool,
     pub(crate) seed: u64,
     pub(crate) threads: usize,
-    /// Numbers of clusters tried so far, and the chosen one.
-    #[serde(flatten)]
-    pub(crate) resume: ResumeState,
+    /// The numbers of clusters that were tried.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) trials: Vec<Candidate>,
+    /// The chosen number of clusters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) cluster_number: Option<ClusterNumber>,
+    /// The last checkpoint of an unfinished fit with that number.
+    #[serde(skip)]
+    pub(crate) checkpoint: Option<Vec<u8>>,
+    /// Parts of unfinished computations that follow the fit, as JSON.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) parts: BTreeMap<String, String>,
     pub(crate) n_samples: usize,
     pub(crate) unobserved: Vec<String>,
     /// Stability of the clusters in subsamples; null if it was not computed.
@@ -63,47 +72,6 @@ pub(crate) struct RunRecord {
     #[serde(flatten, skip_deserializing)]
     pub(crate) comparison: serde_json::Map<String, serde_json::Value>,
     pub(crate) seconds: Seconds,
-}
-
-/// Saved progress of an interrupted run.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) struct ResumeState {
-    /// The numbers of clusters that were tried.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) trials: Vec<Candidate>,
-    /// The chosen number of clusters.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) cluster_number: Option<ClusterNumber>,
-    /// The last checkpoint of the fit with that number.
-    #[serde(skip)]
-    pub(crate) checkpoint: Option<Vec<u8>>,
-    /// Parts of the computations that follow the fit, as JSON.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    parts: BTreeMap<String, String>,
-}
-
-impl ResumeState {
-    /// Stores bytes of an analysis under their name, which [`get`](Self::get) returns.
-    pub(crate) fn put(&mut self, name: &str, bytes: Vec<u8>) {
-        match name {
-            CHECKPOINT => self.checkpoint = Some(bytes),
-            TRIALS => self.trials = serde_json::from_slice(&bytes).unwrap_or_default(),
-            CLUSTER_NUMBER => self.cluster_number = serde_json::from_slice(&bytes).ok(),
-            part => {
-                self.parts.insert(part.to_owned(), String::from_utf8_lossy(&bytes).into_owned());
-            }
-        }
-    }
-
-    pub(crate) fn get(&self, name: &str) -> Option<Vec<u8>> {
-        match name {
-            CHECKPOINT => self.checkpoint.clone(),
-            TRIALS => serde_json::to_vec(&self.trials).ok(),
-            CLUSTER_NUMBER => serde_json::to_vec(self.cluster_number.as_ref()?).ok(),
-            part => self.parts.get(part).map(|part| part.clone().into_bytes()),
-        }
-    }
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -141,6 +109,27 @@ pub(crate) struct FileRecord {
 }
 
 impl RunRecord {
+    /// Stores bytes of an analysis under their name, which [`get`](Self::get) returns.
+    pub(crate) fn put(&mut self, name: &str, bytes: Vec<u8>) {
+        match name {
+            CHECKPOINT => self.checkpoint = Some(bytes),
+            TRIALS => self.trials = serde_json::from_slice(&bytes).unwrap_or_default(),
+            CLUSTER_NUMBER => self.cluster_number = serde_json::from_slice(&bytes).ok(),
+            part => {
+                self.parts.insert(part.to_owned(), String::from_utf8_lossy(&bytes).into_owned());
+            }
+        }
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<Vec<u8>> {
+        match name {
+            CHECKPOINT => self.checkpoint.clone(),
+            TRIALS => serde_json::to_vec(&self.trials).ok(),
+            CLUSTER_NUMBER => serde_json::to_vec(self.cluster_number.as_ref()?).ok(),
+            part => self.parts.get(part).map(|part| part.clone().into_bytes()),
+        }
+    }
+
     pub(crate) fn load(path: &Path) -> anyhow::Result<Self> {
         let shown = path.display();
         let text = std::fs::read_to_string(path)
@@ -167,8 +156,8 @@ impl RunRecord {
 
     /// Returns the progress of the run in one line, and the point at which `--resume` begins.
     pub(crate) fn left(&self) -> String {
-        let (done, method) = (self.resume.trials.len(), &self.method);
-        match (&self.resume.checkpoint, self.n_clusters, self.k_range) {
+        let (done, method) = (self.trials.len(), &self.method);
+        match (&self.checkpoint, self.n_clusters, self.k_range) {
             (Some(_), Some(n_clusters), _) => {
                 format!("there is a checkpoint of {method} with {n_clusters} clusters")
             }

@@ -242,7 +242,7 @@ impl Observer for TerminalHost<'_> {
 
     fn store(&self, name: &str, bytes: Vec<u8>) {
         let mut record = lock(&self.record);
-        record.resume.put(name, bytes);
+        record.put(name, bytes);
         if self.is_due() {
             if let Err(error) = save(self.output, &mut record) {
                 tracing::warn!("the run cannot be resumed from here: {error:#}");
@@ -252,7 +252,7 @@ impl Observer for TerminalHost<'_> {
     }
 
     fn stored(&self, name: &str) -> Option<Vec<u8>> {
-        lock(&self.record).resume.get(name)
+        lock(&self.record).get(name)
     }
 }
 
@@ -263,9 +263,9 @@ fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Writes what `--resume` needs.
 pub(super) fn save(output: &OutputFolder, record: &mut RunRecord) -> anyhow::Result<()> {
-    let chosen = record.resume.cluster_number.as_ref().map(|number| number.chosen);
+    let chosen = record.cluster_number.as_ref().map(|number| number.chosen);
     record.n_clusters = record.n_clusters.or(chosen);
-    let checkpoint = record.resume.checkpoint.as_deref();
+    let checkpoint = record.checkpoint.as_deref();
     output.keep(&*record, checkpoint.map(|bytes| (CHECKPOINT_FILE, bytes)))
 }
 
