@@ -327,12 +327,13 @@ impl Reasons {
         }
     }
 
-    /// Returns the columns for the cluster, or against it.
-    pub(crate) fn columns_for(&self, is_for: bool) -> impl Iterator<Item = &ColumnReason> {
-        let mut columns: Vec<&ColumnReason> =
-            self.columns.iter().filter(|column| (column.log_odds > 0.0) == is_for).collect();
+    /// Returns the columns that favor the cluster and those that favor the other, each with its cluster, if there are any.
+    pub(crate) fn columns_by_cluster(&self) -> impl Iterator<Item = (usize, Vec<&ColumnReason>)> {
+        let mut columns: Vec<&ColumnReason> = self.columns.iter().collect();
         columns.sort_by(|a, b| b.log_odds.abs().total_cmp(&a.log_odds.abs()));
-        columns.into_iter()
+        let (own, others) = columns.into_iter().partition(|column| column.log_odds > 0.0);
+        let both: [(usize, Vec<&ColumnReason>); 2] = [(self.cluster, own), (self.other, others)];
+        both.into_iter().filter(|(_, columns)| !columns.is_empty())
     }
 
     /// Returns the reasons as lines for a terminal.
@@ -346,13 +347,8 @@ impl Reasons {
         for (name, part) in &self.parts {
             text += &format!("  {name:width$}  {}\n", signed(*part));
         }
-        for is_for in [true, false] {
-            let columns: Vec<&ColumnReason> = self.columns_for(is_for).collect();
-            if columns.is_empty() {
-                continue;
-            }
+        for (favored, columns) in self.columns_by_cluster() {
             let Self { cluster, other, .. } = self;
-            let favored = if is_for { cluster } else { other };
             text += &format!(
                 "\nColumns that favor cluster {favored}: value (typical of cluster {cluster} | of {other}):\n"
             );

@@ -51,23 +51,16 @@ fn content(page: &mut Page, reasons: &Reasons) {
             reasons.cluster, reasons.other
         ),
     );
-    for is_for in [true, false] {
-        let rows: Vec<Vec<String>> = reasons
-            .columns_for(is_for)
-            .map(|column| {
-                let [own, other] = column.ranges();
-                let name = vec![format!("{}: {}", column.view, column.column)];
-                [name, vec![column.value(), own, other, signed(column.log_odds)]].concat()
-            })
-            .collect();
-        if rows.is_empty() {
-            continue;
-        }
-        let favored = if is_for { reasons.cluster } else { reasons.other };
+    for (favored, columns) in reasons.columns_by_cluster() {
+        let rows = columns.into_iter().map(|column| {
+            let [own, other] = column.ranges();
+            let name = format!("{}: {}", column.view, column.column);
+            vec![name, column.value(), own, other, signed(column.log_odds)]
+        });
         page.paragraph(&format!("Columns that favor cluster {favored} most:"));
         let ranges = [reasons.cluster, reasons.other].map(|c| format!("typical of cluster {c}"));
         let header = ["column", "value", &ranges[0], &ranges[1], "log odds"];
-        page.table(&header, rows.into_iter());
+        page.table(&header, rows);
     }
     let rest = reasons.rest().into_iter().map(|(part, name)| format!("{} {name}", signed(part)));
     let rest: Vec<String> = rest.collect();
