@@ -17,26 +17,12 @@ mod words;
 use desk::{Desk, Shown};
 use std::process::Stdio;
 
-#[cfg(feature = "columnar")]
 #[test]
 fn the_command_gives_the_labels_of_the_library() {
     use crate::desk::{dataset, rows_of};
-    use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
     use cdimc::prelude::*;
     use npyz::WriterBuilder;
-    use std::sync::Arc;
     let desk = Desk::new();
-    let (header, rows) = (desk.header("protein.csv"), desk.rows("protein.csv"));
-    let columns = header.split(',').enumerate().map(|(j, name)| {
-        let cells = rows.iter().map(|row| &row[j]);
-        let column: ArrayRef = if j == 0 {
-            Arc::new(StringArray::from_iter_values(cells))
-        } else {
-            Arc::new(Float64Array::from_iter_values(cells.map(|x| x.parse::<f64>().unwrap())))
-        };
-        (name, column)
-    });
-    desk.put_parquet("protein.parquet", &RecordBatch::try_from_iter(columns).unwrap());
     let rows = desk.rows("image.csv");
     let numbers = rows.iter().flat_map(|row| &row[1..]).map(|x| x.parse::<f64>().unwrap());
     let shape = [rows.len() as u64, rows[0].len() as u64 - 1];
@@ -47,7 +33,7 @@ fn the_command_gives_the_labels_of_the_library() {
     writer.finish().unwrap();
     let ids: Vec<&str> = rows.iter().map(|row| row[0].as_str()).collect();
     desk.put("image.ids.txt", &ids.join("\n"));
-    let views = "--view rna.csv --view protein.parquet --view image.npy --id id";
+    let views = "--view rna.csv --view protein.csv --view image.npy --id id";
     desk.succeeds(&format!(
         "cluster {views} -k 4 --method cdimc-net --config short.toml -q --seed 7 -o out"
     ));
