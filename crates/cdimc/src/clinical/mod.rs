@@ -275,21 +275,3 @@ impl Comparison {
 fn cells<'a>(column: &'a [String], rows: &[Option<usize>]) -> Vec<&'a str> {
     rows.iter().map(|row| row.map_or("", |row| column[row].as_str())).collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_column_that_is_tested_twice_counts_as_one() {
-        let samples: Vec<String> = (0..40).map(|i| format!("p{i}")).collect();
-        let labels: Vec<usize> = (0..40).map(|i| i % 2).collect();
-        let grade = (0..40).map(|i| (i % 3).to_string()).collect();
-        let columns = vec![("grade".into(), grade), ("site".into(), vec!["A".into(); 40])];
-        let table = ClinicalTable::new(samples.clone(), columns);
-        let found = Clinical::new(&table, None, &samples).compare(&labels);
-        assert_eq!(found.associations.len(), 3);
-        let line = "1 of 2 columns of the clinical table were not tested: `site` (one value)";
-        assert_eq!(found.untested().unwrap(), line);
-    }
-}

@@ -7,15 +7,16 @@ use std::fmt::Write;
 /// Writes a clinical table: survival and age depend on the true group, and some columns cannot be compared.
 fn clinic(desk: &Desk) -> String {
     desk.succeeds("cluster VIEWS -k 4 -q -o before");
-    let mut text = String::from("patient,days,dead,age,stage,seen,site,name\n");
+    let mut text = String::from("patient,days,dead,age,stage,seen,site,name,grade\n");
     for (id, cluster) in desk.labels("before/labels.csv") {
         let (i, group): (usize, usize) = (id[1..].parse().unwrap(), cluster.parse().unwrap_or(0));
         let days = 20 + (i * 37) % 50 + 60 * group;
         let dead = if i.is_multiple_of(4) { "FALSE" } else { "TRUE" };
         let age = if i == 7 { "NA".into() } else { (40 + 10 * group + i % 9).to_string() };
         let stage = if (i + group).is_multiple_of(3) { "ii" } else { "i" };
-        writeln!(text, "{id},{days},{dead},{age},{stage},2024-0{}-01,adrenal,x{i}", 1 + i % 9)
-            .unwrap();
+        let seen = format!("2024-0{}-01", 1 + i % 9);
+        let row = format!("{id},{days},{dead},{age},{stage},{seen},adrenal,x{i},{}", i % 3);
+        text += &(row + "\n");
     }
     desk.put("clinic.csv", &text);
     text
@@ -48,6 +49,8 @@ fn survival_and_associations_are_in_files_record_and_report_and_change_no_cluste
     assert!(p < 1e-9 && p < q, "{age:?}");
     assert_eq!((row("stage")[1].as_str(), age[8].as_str()), ("chi squared", ""));
     assert!((-0.5..=1.0).contains(&row("stage")[8].parse::<f64>().unwrap()), "{:?}", row("stage"));
+    assert_eq!(row("grade")[1], "Kruskal-Wallis");
+    assert_eq!(row("grade (as categories)")[1], "chi squared");
     assert!(row("seen").last().unwrap().starts_with("dates are not tested"));
     assert_eq!(row("site").last().unwrap(), "one value");
     row("name").last().unwrap().has("names rather than categories");
@@ -146,6 +149,9 @@ fn a_bad_clinical_table_is_one_line_and_the_rest_is_made() {
         let stderr = desk.notes(&format!("{line} -o made --force"));
         let lines: Vec<&str> = stderr.lines().filter(|line| line.contains("clinic.csv")).collect();
         assert!(lines.len() == 1 && lines[0].contains(expected), "{expected}: {stderr}");
+        // A column that is tested twice counts as one.
+        let untested = "3 of 6 columns of the clinical table were not tested: `seen` (dates";
+        assert_eq!(stderr.contains(untested), has_associations, "{stderr}");
         let found = desk.record("made");
         assert!(found.get("log-rank").is_none(), "{expected}");
         found["clinical-notes"][0].as_str().unwrap().has(expected);
@@ -157,7 +163,7 @@ fn a_bad_clinical_table_is_one_line_and_the_rest_is_made() {
         assert_eq!(desk.text("made/labels.csv"), desk.text("before/labels.csv"));
     }
     // Spreadsheets end in empty rows; these are not samples.
-    desk.put("clinic.csv", &format!("{good},,,,,,,\n,,,,,,,\n"));
+    desk.put("clinic.csv", &format!("{good},,,,,,,,\n,,,,,,,,\n"));
     desk.succeeds("cluster VIEWS -k 4 -q --clinical clinic.csv -o new");
 }
 
