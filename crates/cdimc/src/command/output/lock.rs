@@ -133,25 +133,21 @@ fn not_ours(path: &Path) -> io::Error {
     io::Error::other(format!("{folder} holds {name}, which cdimc did not write: move it away"))
 }
 
-/// Opens and locks the file at `path`, created if needed; `None` if another run has the lock.
+/// Opens and locks the file at `path`, created if needed; `None` if another run has the lock. It is not found if the
+/// previous owner removed it at that moment.
 ///
 /// The operating system holds the lock until the file is closed or the process ends, for any reason.
 fn hold(path: &Path) -> io::Result<Option<File>> {
-    for _ in 0..100 {
-        let file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Ok(None),
-            // Some network file systems have no locks.
-            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
-            Err(TryLockError::Error(error)) => return Err(error),
-        }
-        // The previous owner may have moved it between the two calls.
-        if is_at(&file, path)? {
-            return Ok(Some(file));
-        }
+    let file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Ok(None),
+        // Some network file systems have no locks.
+        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
+        Err(TryLockError::Error(error)) => return Err(error),
     }
-    Ok(None)
+    // The previous owner may have removed it between the two calls.
+    if is_at(&file, path)? { Ok(Some(file)) } else { Err(io::ErrorKind::NotFound.into()) }
 }
 
 /// Returns whether `path` is this very file, and no link to it.
