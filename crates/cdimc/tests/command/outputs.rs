@@ -111,7 +111,7 @@ fn a_run_may_replace_that_of_any_other_command() {
 }
 
 #[test]
-fn absurd_sizes_are_one_line() {
+fn an_absurd_size_is_one_line() {
     let desk = Desk::new();
     desk.put("wide.toml", "[advanced]\nwide = 2147483648\n");
     let line = "cluster VIEWS -k 4 --method cdimc-net --config wide.toml -o out";
@@ -119,12 +119,6 @@ fn absurd_sizes_are_one_line() {
     // If the system does not report its free memory, the parameters are counted.
     let refused = error.contains("GB of memory for such data, ") || error.contains("parameters");
     assert!(refused, "{error}");
-    let rows =
-        |name: &str| -> String { (0..60_000).map(|i| format!("s{i},{name}{i}\n")).collect() };
-    desk.put("found.csv", &format!("id,cluster\n{}", rows("")));
-    desk.put("truth.csv", &format!("id,class\n{}", rows("c")));
-    desk.fails("evaluate --labels found.csv --truth truth.csv")
-        .has("classes = 60000, clusters = 60000");
 }
 
 #[test]
