@@ -75,6 +75,10 @@ fn samples_in_parts_whose_views_share_nothing_are_one_cluster() {
     assert_eq!(labels.len(), 120);
     assert!(labels.iter().all(|(_, label)| label == "0"));
     assert!(!desk.path("out/model.safetensors").exists());
+    let report = desk.text("out/report.html");
+    for of_several in ["What sets each cluster apart", "Markers are compared"] {
+        assert!(!report.contains(of_several), "{of_several}");
+    }
 }
 
 #[test]
