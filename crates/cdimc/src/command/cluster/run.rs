@@ -14,6 +14,7 @@ use crate::parts::PartIndex;
 use crate::tables::Joined;
 use anyhow::{Context, bail};
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Stage for the time of the whole run.
@@ -135,13 +136,18 @@ impl Run {
         analysis.tests_markers = true;
         analysis.n_subsamples = self.record.n_subsamples;
         terminal.expect(analysis.stages());
-        let record = std::mem::take(&mut self.record);
-        let host = TerminalHost::new(terminal, &self.output, every, record);
+        let host = TerminalHost {
+            terminal,
+            output: &self.output,
+            every,
+            record: Mutex::new(std::mem::take(&mut self.record)),
+            last_saved: Mutex::new(Instant::now()),
+        };
         let found = analysis.run(&host).and_then(|outcome| match &self.parts {
             Some((parts, index)) => parts.fit(index, outcome, (&self.joined, seed), &host),
             None => Ok(outcome),
         });
-        self.record = host.into_record();
+        self.record = host.record.into_inner().unwrap_or_else(PoisonError::into_inner);
         for (stage, seconds) in terminal.take_seconds().pairs() {
             self.record.seconds.add(stage, seconds);
         }

@@ -195,28 +195,12 @@ impl Progress {
 
 /// The terminal as the observer of an analysis: it stores what `--resume` needs every now and then.
 pub(super) struct TerminalHost<'a> {
-    terminal: &'a Terminal,
-    output: &'a OutputFolder,
-    every: Duration,
-    record: Mutex<RunRecord>,
-    last_saved: Mutex<Instant>,
-}
-
-impl<'a> TerminalHost<'a> {
-    pub(super) fn new(
-        terminal: &'a Terminal,
-        output: &'a OutputFolder,
-        every: Duration,
-        record: RunRecord,
-    ) -> Self {
-        let (record, last_saved) = (Mutex::new(record), Mutex::new(Instant::now()));
-        Self { terminal, output, every, record, last_saved }
-    }
-
-    /// Returns the record with everything that was stored.
-    pub(super) fn into_record(self) -> RunRecord {
-        self.record.into_inner().unwrap_or_else(PoisonError::into_inner)
-    }
+    pub(super) terminal: &'a Terminal,
+    pub(super) output: &'a OutputFolder,
+    pub(super) every: Duration,
+    /// Gets everything that is stored.
+    pub(super) record: Mutex<RunRecord>,
+    pub(super) last_saved: Mutex<Instant>,
 }
 
 impl Observer for TerminalHost<'_> {
