@@ -71,8 +71,8 @@ pub(super) fn heat_map(report: &Report<'_>) -> Option<(String, String)> {
         };
         bands.push(("confidence".into(), cells.iter().map(color).collect()));
     }
-    let (clinical, keys) = clinical(report, &cells);
-    bands.extend(clinical);
+    let clinical = clinical(report, &cells);
+    bands.extend(clinical.iter().map(|(name, colors, _)| (name.clone(), colors.clone())));
     for (name, colors) in &bands {
         row(&mut drawing, y, name, colors);
         y += ROW;
@@ -90,7 +90,7 @@ pub(super) fn heat_map(report: &Report<'_>) -> Option<(String, String)> {
     }
     y += 10.0;
     draw_scale(&mut drawing, y);
-    let y = draw_keys(&mut drawing, &keys, y + 30.0);
+    let y = draw_keys(&mut drawing, &clinical, y + 30.0);
     let together = match labels.len().div_ceil(cells.len()) {
         1 => String::new(),
         n => format!(" A cell is the mean of about {n} samples."),
@@ -127,8 +127,8 @@ fn draw_scale(drawing: &mut Drawing, y: f64) {
 }
 
 /// Draws the legends of clinical columns from height `y`; returns the height below them.
-fn draw_keys(drawing: &mut Drawing, keys: &[Key], mut y: f64) -> f64 {
-    for (name, entries) in keys {
+fn draw_keys(drawing: &mut Drawing, clinical: &[ClinicalRow], mut y: f64) -> f64 {
+    for (name, _, entries) in clinical {
         drawing.text((NAMES - 6.0, y + 9.0), HPos::Right, 11, &shortened(name, 30));
         let mut at = NAMES;
         for (text, color) in entries {
@@ -200,16 +200,14 @@ fn deviation_color(value: f64) -> RGBAColor {
     RGBAColor(r, g, b, 1.0)
 }
 
-/// Name of a row and its colors.
-type Band = (String, Vec<RGBAColor>);
-/// Name of a row and its legend: texts and colors.
-type Key = (String, Vec<(String, RGBAColor)>);
+/// Name of a row, its colors, and its legend: texts and colors.
+type ClinicalRow = (String, Vec<RGBAColor>, Vec<(String, RGBAColor)>);
 
 /// Returns the clinical columns with the strongest association with the clusters.
-fn clinical(report: &Report<'_>, cells: &[Vec<usize>]) -> (Vec<Band>, Vec<Key>) {
-    let (mut bands, mut keys) = (Vec::new(), Vec::new());
+fn clinical(report: &Report<'_>, cells: &[Vec<usize>]) -> Vec<ClinicalRow> {
+    let mut rows = Vec::new();
     let (Some(clinical), Some(comparison)) = (report.clinical, report.comparison) else {
-        return (bands, keys);
+        return rows;
     };
     let tested = comparison.associations.iter().filter(|a| a.outcome.is_ok()).take(CLINICAL);
     for name in tested.map(|association| &association.column) {
@@ -247,8 +245,7 @@ fn clinical(report: &Report<'_>, cells: &[Vec<usize>]) -> (Vec<Band>, Vec<Key>) 
             }
             None => continue,
         };
-        bands.push((name.clone(), colors));
-        keys.push((name.clone(), entries));
+        rows.push((name.clone(), colors, entries));
     }
-    (bands, keys)
+    rows
 }
