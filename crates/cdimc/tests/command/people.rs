@@ -155,7 +155,6 @@ fn a_column_of_classes_changes_no_cluster() {
 #[test]
 fn a_folder_of_10x_genomics_is_clustered_and_predicted_from() {
     let desk = Desk::new();
-    std::fs::create_dir(desk.path("cells")).unwrap();
     let counts = |cell: usize, feature: usize| match (cell + feature) % 3 {
         0 => 0,
         _ if feature % 2 == cell % 2 => 9 + (cell * 7 + feature * 5) % 4,

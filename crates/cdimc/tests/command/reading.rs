@@ -3,49 +3,38 @@
 //! After a change that is meant, `INSTA_UPDATE=always cargo test -p cdimc --test command reading` writes the text again.
 
 use crate::desk::{Desk, Shown};
+use crate::refusals::FILES;
 use insta::assert_snapshot;
 
-const FILES: [(&str, &str); 20] = [
-    ("a.csv", "patient,a,sex\nx,1,m\ny,2,f\nz,4,f\n"),
+/// Tables beside those of the refusals.
+const MORE_FILES: [(&str, &str); 16] = [
     ("b.csv", "PatientID,b\nx,1\ny,2\nz,3\n"),
-    ("comma.csv", "id,\"Age,years\",b\ns1,old,1\ns2,old,2\ns3,old,4\n"),
+    ("commas.csv", "id,\"Age,years\",b\ns1,old,1\ns2,old,2\ns3,old,4\n"),
     ("control.csv", "id,\u{1b}[31mred,b\ns1,1,2\ns2,1,5\ns3,1,7\n"),
     ("counts.csv", "id,a\ns1,0\ns2,3\ns3,0\ns4,0\ns5,7\ns6,0\n"),
     ("other1.csv", "id,a\n0,1\n1,2\n2,4\n"),
     ("other2.csv", "id,b\n0.0,1\n1.0,2\n2,3\n"),
     ("other3.csv", "id,c\nq,1\nr,2\n"),
-    (
-        "left.csv",
-        "id,a\n1001,0\n1002,3\n1003,6\n1004,2\n1005,5\n1006,1\n1007,4\n1008,0\n1009,3\n1010,6\n",
-    ),
-    (
-        "right.csv",
-        "id,b\n1001,0\n1008,1\n1005,4\n1002,9\n1009,5\n1006,3\n1003,3\n1010,5\n1007,9\n1004,4\n",
-    ),
+    ("plain.csv", "id,c,d\ns1,1,2\ns2,3,5\ns3,4,7\n"),
     ("summed.csv", "id,a\np0,3\np1,1\np2,2\np3,4\np4,8\np5,3\np6,5\np7,9\np8,6\np9,7\nMean,5\n"),
-    ("titled.csv", "Table 2\nid,a,b\ns1,1,2\ns2,3,5\ns3,4,8\n"),
     // Clusters, and classes of the same samples.
     ("found.csv", "id,cluster,x\n1,0,x\n8,1,x\n7,2,x\n6,3,x\n5,0,x\n4,1,x\n3,2,x\n2,3,x\n"),
-    ("age.csv", "id,age\n1,20.5\n2,21.5\n3,22.5\n4,23.5\n5,24.5\n6,25.5\n7,26.5\n8,27.5\n"),
+    ("ages.csv", "id,age\n1,20.5\n2,21.5\n3,22.5\n4,23.5\n5,24.5\n6,25.5\n7,26.5\n8,27.5\n"),
     ("tens.csv", "id,kind\n1,0\n8,10\n7,20\n6,30\n5,0\n4,10\n3,20\n2,30\n"),
     ("numbered.csv", "Nr,Proband,kind\n1,1,k\n2,8,l\n3,7,m\n4,6,n\n5,5,k\n6,4,l\n7,3,m\n8,2,n\n"),
-    ("two.csv", "Proband,kind,site\n1,k,A\n8,l,B\n7,m,A\n6,n,B\n5,k,A\n4,l,B\n3,m,B\n2,n,A\n"),
+    ("sites.csv", "Proband,kind,site\n1,k,A\n8,l,B\n7,m,A\n6,n,B\n5,k,A\n4,l,B\n3,m,B\n2,n,A\n"),
     ("some.csv", "id,kind\n1,k\n8,l\n7,NA\n6,NA\n5,k\n4,l\n3,NA\n2,NA\n"),
-    (
-        "semicolons.csv",
-        "id ; kind\n1 ; k\n8 ; l\n7 ; NA \n6 ; NA \n5 ; k\n4 ; l\n3 ; NA \n2 ; NA \n",
-    ),
-    ("plain.csv", "id,c,d\ns1,1,2\ns2,3,5\ns3,4,7\n"),
+    ("semicolons.csv", "id ; kind\n1 ; k\n8 ; l\n7 ; NA \n6 ; NA \n5 ; k\n4 ; l\n"),
 ];
 
 const ACCEPTED: &str = "\
 inspect --view control.csv --id id
-inspect --view comma.csv --id id --drop \"Age,years\"
+inspect --view commas.csv --id id --drop \"Age,years\"
 inspect --view titled.csv --view plain.csv --id id --skip-lines titled.csv=1
 inspect --view plain.csv --id id --skip-lines no.csv=3
-inspect --view a.csv --id patient --columns a
-inspect --view a.csv --view b.csv --id patient --id b.csv=PatientID --drop sex
-inspect --view a.csv --view b.csv --id patient --id b.csv=PatientID --columns a,b --drop sex,PatientID
+inspect --view sex.csv --id patient --columns a
+inspect --view sex.csv --view b.csv --id patient --id b.csv=PatientID --drop sex
+inspect --view sex.csv --view b.csv --id patient --id b.csv=PatientID --columns a,b --drop sex,PatientID
 inspect --view left.csv --view right.csv --id id
 inspect --view left.csv --view right.csv --drop id
 inspect --view other1.csv --view other2.csv --id id
@@ -57,17 +46,17 @@ inspect --view summed.csv --id id
 inspect --view summed.csv --id id --drop-samples ^(Mean)$
 inspect --view summed.csv --id id --drop-samples ^SD$
 evaluate --labels found.csv --truth found.csv
-evaluate --labels found.csv --truth age.csv --numeric-truth
+evaluate --labels found.csv --truth ages.csv --numeric-truth
 evaluate --labels found.csv --truth tens.csv
 evaluate --labels found.csv --truth numbered.csv
-evaluate --labels found.csv --truth two.csv --truth-column kind
+evaluate --labels found.csv --truth sites.csv --truth-column kind
 evaluate --labels found.csv --truth some.csv
 evaluate --labels found.csv --truth semicolons.csv";
 
 #[test]
 fn what_is_shown_about_odd_tables_is_in_a_snapshot() {
     let desk = Desk::new();
-    FILES.iter().for_each(|(name, text)| desk.put(name, text));
+    FILES.iter().chain(&MORE_FILES).for_each(|(name, text)| desk.put(name, text));
     let shown = ACCEPTED.lines().map(|line| {
         let [out, errors] = desk.outputs(line);
         format!("$ cdimc {line}\n{out}{errors}\n")

@@ -6,7 +6,7 @@ use crate::desk::Shown;
 use crate::parts::cut;
 use insta::assert_snapshot;
 
-const FILES: [(&str, &str); 41] = [
+pub(crate) const FILES: [(&str, &str); 41] = [
     ("age.csv", "id,age\ns1,20.5\ns2,21.5\ns3,22.5\n"),
     ("alike.csv", "id,a,a\ns1,1,2\ns2,2,1\n"),
     ("clinic.csv", "patient,days,dead\ns1,5,0\ns2,7,1\ns3,8,1\n"),
@@ -19,26 +19,20 @@ const FILES: [(&str, &str); 41] = [
     ("gone.csv", "id,a\ns1,\ns2,NA\n"),
     ("headless.csv", "1.5,2,3\n4,5,6\n"),
     ("letter.csv", "id,a,b\ns1,1,2\ns2,x,3\n"),
-    ("narrow.csv", "id,rna0,rna1\ns1,1,2\ns2,3,4\n"),
-    (
-        "left.csv",
-        "id,a\n1001,0\n1002,3\n1003,6\n1004,2\n1005,5\n1006,1\n1007,4\n1008,0\n1009,3\n1010,6\n",
-    ),
+    ("left.csv", "id,a\n11,0\n12,3\n13,6\n14,2\n15,5\n16,1\n17,4\n18,0\n19,3\n20,6\n"),
     ("map.csv", "assay,primary,colname\nrna,p1,s1\n"),
+    ("narrow.csv", "id,rna0,rna1\ns1,1,2\ns2,3,4\n"),
     ("one.csv", "id,a\ns1,1\n"),
     ("others.csv", "id,a\nt1,1\nt2,2\n"),
     ("ragged.csv", "id,a,b\ns1,1,2\ns2,1\n"),
     ("repeated.csv", "id,a\ns1,1\ns2,2\ns1,3\n"),
-    (
-        "right.csv",
-        "id,b\n1001,0\n1008,1\n1005,4\n1002,9\n1009,5\n1006,3\n1003,3\n1010,5\n1007,9\n1004,4\n",
-    ),
+    ("right.csv", "id,b\n11,0\n18,1\n15,4\n12,9\n19,5\n16,3\n13,3\n20,5\n17,9\n14,4\n"),
     ("same.csv", "id,b\ns1,1\ns2,2\ns9,4\n"),
     ("sex.csv", "patient,a,sex\nx,1,m\ny,2,f\nz,4,f\n"),
     ("strangers.csv", "id,kind\nx1,a\nx2,b\n"),
     ("titled.csv", "Table 2\nid,a,b\ns1,1,2\ns2,3,5\ns3,4,8\n"),
-    ("unknown.csv", "id,kind\ns1,unknown\ns2,unknown\n"),
     ("two.csv", "id,kind,batch\ns1,k,b\ns2,l,c\ns3,k,b\n"),
+    ("unknown.csv", "id,kind\ns1,unknown\ns2,unknown\n"),
     ("words.csv", "id,a\ns1,high\ns2,low\ns3,high\n"),
     ("bad.toml", "alpah = 1\n"),
     ("broken.toml", "alpha = 1\nbatch-size =\n"),
@@ -169,7 +163,6 @@ cluster VIEWS -k 4 --method cdimc-net --config mixture/own.toml -o mixture --for
 #[test]
 fn refusals_are_one_line_in_a_snapshot_and_leave_nothing_behind() {
     let desk = cut();
-    std::fs::create_dir(desk.path("mine")).unwrap();
     FILES.iter().for_each(|(name, text)| desk.put(name, text));
     desk.succeeds("NET -q -o good");
     desk.succeeds("cluster VIEWS -k 4 -q -o mixture");
