@@ -5,8 +5,6 @@ use anyhow::{Context, Result};
 use cdimc_experiments::output;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::Write;
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -46,12 +44,14 @@ pub(super) enum Fault<'a> {
 const TERMINATED: i32 = 128 + 15;
 
 /// How a run ended.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct End {
-    /// Whether its exit code is 0.
-    pub succeeded: bool,
-    /// Whether a signal ended it.
-    pub killed: bool,
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum End {
+    /// With exit code 0.
+    Succeeded,
+    /// With another exit code.
+    Failed,
+    /// By a signal.
+    Killed,
 }
 
 impl Fault<'_> {
@@ -65,14 +65,14 @@ impl Fault<'_> {
 
     /// Runs the child in `place` with this fault.
     pub(super) fn inject(&self, child: &ChildProcess, place: &Path) -> Result<End> {
-        let mut command = child.command(place);
+        let mut command = child.command(&[], place);
         silent(&mut command);
         let status = match self {
             Self::At { call: Call { name, nth }, what } => {
-                let inject = format!("inject={name}:{what}:when={nth}");
-                let trace = format!("trace={name}");
-                let options = ["-o", "/dev/null", "-e", &trace, "-e", &inject];
-                silent(&mut traced(&command, &options)).status().context("strace")?
+                let (trace, inject) =
+                    (format!("trace={name}"), format!("inject={name}:{what}:when={nth}"));
+                let strace = ["strace", "-o", "/dev/null", "-e", &trace, "-e", &inject];
+                silent(&mut child.command(&strace, place)).status().context("strace")?
             }
             Self::After { signal, wait } => {
                 let mut run = command.spawn()?;
@@ -86,7 +86,7 @@ impl Fault<'_> {
             Self::Concurrent(wait) => {
                 let mut first = command.spawn()?;
                 std::thread::sleep(*wait);
-                let second = silent(&mut child.command(place)).status()?;
+                let second = silent(&mut child.command(&[], place)).status()?;
                 let first = first.wait()?;
                 // One may refuse while the other works; together they must succeed.
                 if first.success() { first } else { second }
@@ -98,8 +98,11 @@ impl Fault<'_> {
                 status
             }
         };
-        let killed = status.signal().is_some() || status.code() == Some(TERMINATED);
-        Ok(End { succeeded: status.success(), killed })
+        Ok(match status.code() {
+            Some(0) => End::Succeeded,
+            None | Some(TERMINATED) => End::Killed,
+            Some(_) => End::Failed,
+        })
     }
 }
 
@@ -107,30 +110,16 @@ fn silent(command: &mut Command) -> &mut Command {
     command.stdout(Stdio::null()).stderr(Stdio::null())
 }
 
-/// The command under `strace`.
-fn traced(command: &Command, options: &[&str]) -> Command {
-    let mut strace = Command::new("strace");
-    strace.args(options).arg(command.get_program()).args(command.get_args());
-    strace.current_dir(command.get_current_dir().unwrap_or(Path::new(".")));
-    for (name, value) in command.get_envs() {
-        match value {
-            Some(value) => strace.env(name, value),
-            None => strace.env_remove(name),
-        };
-    }
-    strace
-}
-
-/// The calls of a run of `command` that change files; `None` if there is no working `strace`.
-pub(super) fn calls_of(command: &Command) -> Result<Option<Vec<Call>>> {
+/// The calls of a run of the child that change files; `None` if there is no working `strace`.
+pub(super) fn calls_of(child: &ChildProcess, place: &Path) -> Result<Option<Vec<Call>>> {
     let log = tempfile::NamedTempFile::new()?;
     let file = log.path().display().to_string();
     let only: Vec<String> = names().map(|name| format!("?{name}")).collect();
     let only = format!("trace={}", only.join(","));
-    if output(&mut traced(&Command::new("true"), &["-o", &file])).is_err() {
+    if output(Command::new("strace").args(["-o", &file, "true"])).is_err() {
         return Ok(None);
     }
-    output(&mut traced(command, &["-o", &file, "-e", &only]))?;
+    output(&mut child.command(&["strace", "-o", &file, "-e", &only], place))?;
     Ok(Some(calls_in(&std::fs::read_to_string(log.path())?)))
 }
 
@@ -166,11 +155,9 @@ impl Disk {
     fn fill(&self, kilobytes: u64) -> Result<PathBuf> {
         let path = self.0.path().join("ballast");
         let mut file = File::create(&path)?;
-        let block = [0; 4096];
-        let mut length: u64 = 0;
-        while file.write_all(&block).is_ok() {
-            length += block.len() as u64;
-        }
+        // It ends in an error, where the disk is full.
+        let _ = std::io::copy(&mut std::io::repeat(0), &mut file);
+        let length = file.metadata()?.len();
         file.set_len(length.saturating_sub(kilobytes << 10))?;
         Ok(path)
     }

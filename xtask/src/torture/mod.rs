@@ -60,9 +60,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         let n = children.len();
         let kills = arguments.kills / n + usize::from(nth < arguments.kills % n);
         let mut rng = Seed::new(arguments.seed).nth(nth as u64).rng();
-        let faults = trial.faults(kills, arguments.kills_only, disk.as_ref(), || {
-            Duration::from_secs_f64(rng.gen_range(0.0..trial.takes))
-        });
+        let faults = trial.faults(kills, arguments.kills_only, disk.as_ref(), &mut rng);
         for (what, faults) in faults {
             let (passed, lost) = trial.inject(&faults)?;
             dealt += faults.len();
@@ -91,11 +89,11 @@ impl<'a> Trial<'a> {
         let place = tempfile::tempdir_in(desk)?;
         child.prepare(place.path())?;
         let started = Instant::now();
-        output(&mut child.command(place.path()))?;
+        output(&mut child.command(&[], place.path()))?;
         let (takes, undisturbed) = (started.elapsed().as_secs_f64(), child.state(place.path())?);
         let place = tempfile::tempdir_in(desk)?;
         child.prepare(place.path())?;
-        let calls = fault::calls_of(&child.command(place.path()))?;
+        let calls = fault::calls_of(child, place.path())?;
         if calls.is_none() {
             note!("faults at single calls: left out, strace does not work here");
         }
@@ -108,8 +106,9 @@ impl<'a> Trial<'a> {
         kills: usize,
         kills_only: bool,
         disk: Option<&'d Disk>,
-        mut moment: impl FnMut() -> Duration,
+        rng: &mut impl Rng,
     ) -> Vec<(String, Vec<Fault<'d>>)> {
+        let mut moment = || Duration::from_secs_f64(rng.gen_range(0.0..self.takes));
         let last_rename = self.calls.iter().rfind(|call| call.name.starts_with("rename"));
         let kill = |i: usize| {
             let signal = if i.is_multiple_of(2) { "KILL" } else { "TERM" };
@@ -167,22 +166,24 @@ impl<'a> Trial<'a> {
         let end = fault.inject(self.child, place)?;
         judge(&self.undisturbed, [&before, &self.child.state(place)?], end)?;
         self.child.again(place)?;
-        let end = End { succeeded: true, killed: false };
-        let judged = judge(&self.undisturbed, [&before, &self.child.state(place)?], end);
-        judged.context("the next run")
+        let states = [&before, &self.child.state(place)?];
+        judge(&self.undisturbed, states, End::Succeeded).context("the next run")
     }
 }
 
 /// Checks the state after a run against the state before it and the result of an undisturbed run.
 fn judge(undisturbed: &State, [before, after]: [&State; 2], end: End) -> Result<()> {
-    let End { succeeded, killed } = end;
+    let killed = end == End::Killed;
     // A result stays until another is whole.
     let had_result = before.keys().any(|name| name != INTERRUPTED);
     let is_part = after.iter().all(|(name, bits)| {
         let is_interrupted = killed && !had_result && name == INTERRUPTED;
         undisturbed.get(name) == Some(bits) || is_interrupted
     });
-    ensure!(!succeeded || after == undisturbed, "it exits with 0 and has another result");
+    ensure!(
+        end != End::Succeeded || after == undisturbed,
+        "it exits with 0 and has another result"
+    );
     // Only a kill may remove an earlier result.
     let is_left = killed || !after.is_empty();
     let holds = after == before || (is_part && is_left);
@@ -204,28 +205,25 @@ mod tests {
         let (none, part, wrong) =
             (state(&[]), state(&[("a", "1")]), state(&[("a", "1"), ("b", "3")]));
         let (earlier, restarted) = (state(&[("a", "0")]), state(&[(INTERRUPTED, "4")]));
-        let killed = End { succeeded: false, killed: true };
-        let failed = End { succeeded: false, killed: false };
-        let ended = End { succeeded: true, killed: false };
         for (before, after, end, holds) in [
-            (&none, &none, killed, true),
-            (&none, &part, killed, true),
-            (&none, &whole, killed, true),
-            (&earlier, &none, killed, true),
-            (&earlier, &part, killed, true),
-            (&earlier, &whole, killed, true),
-            (&earlier, &earlier, failed, true),
+            (&none, &none, End::Killed, true),
+            (&none, &part, End::Killed, true),
+            (&none, &whole, End::Killed, true),
+            (&earlier, &none, End::Killed, true),
+            (&earlier, &part, End::Killed, true),
+            (&earlier, &whole, End::Killed, true),
+            (&earlier, &earlier, End::Failed, true),
             // A run that fails without a kill keeps the earlier result.
-            (&earlier, &none, failed, false),
-            (&none, &wrong, killed, false),
-            (&none, &earlier, killed, false),
+            (&earlier, &none, End::Failed, false),
+            (&none, &wrong, End::Killed, false),
+            (&none, &earlier, End::Killed, false),
             // Only a killed run may leave an interrupted run.
-            (&none, &restarted, killed, true),
-            (&none, &restarted, failed, false),
-            (&earlier, &restarted, killed, false),
+            (&none, &restarted, End::Killed, true),
+            (&none, &restarted, End::Failed, false),
+            (&earlier, &restarted, End::Killed, false),
             // A run that exits with 0 must be whole.
-            (&none, &whole, ended, true),
-            (&none, &part, ended, false),
+            (&none, &whole, End::Succeeded, true),
+            (&none, &part, End::Succeeded, false),
         ] {
             let judged = judge(&whole, [before, after], end);
             assert_eq!(judged.is_ok(), holds, "{before:?} {after:?} {end:?}");
