@@ -6,35 +6,28 @@
 use crate::shared::clusters_of_rows::ReadOut;
 use crate::shared::observed_rows::Observed;
 use crate::shared::refusals::counts;
+use crate::shared::settings::settings;
 use cdimc_core::{ClusterError, Clusterer, Clustering, Fitted, Observer, Silent};
 use cdimc_data::{MultiView, Seed, ViewMask};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Scores that differ by less are equal; the difference is rounding.
 const SCORE_TOLERANCE: f64 = 1e-9;
 
-/// Clusters the view whose clusters agree best with the other views.
-///
-/// Each view is clustered as in [`BestView::each_view`]. The agreement of two views is the normalized mutual
-/// information (arithmetic mean) of their clusters over the samples that both observe. The view with the largest mean
-/// agreement is chosen. Ties, as between two views, are broken by the agreement of a view's clusters with a second
-/// k-means from other starts, then by order. A view with all samples in one cluster is chosen only if all views are
-/// such. Labels are not used. Any number of views, any mask.
-///
-/// On five folds of Handwritten this chose the most accurate view each time; the silhouette prefers an inaccurate view
-/// there.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub struct BestView {
-    /// Number of k-means starts; the best is kept. The authors' code uses 1.
-    pub restarts: usize,
-}
-
-impl Default for BestView {
-    fn default() -> Self {
-        Self { restarts: 20 }
+settings! {
+    /// Clusters the view whose clusters agree best with the other views.
+    ///
+    /// Each view is clustered as in [`BestView::each_view`]. The agreement of two views is the normalized mutual
+    /// information (arithmetic mean) of their clusters over the samples that both observe. The view with the largest
+    /// mean agreement is chosen. Ties, as between two views, are broken by the agreement of a view's clusters with a
+    /// second k-means from other starts, then by order. A view with all samples in one cluster is chosen only if all
+    /// views are such. Labels are not used. Any number of views, any mask.
+    ///
+    /// On five folds of Handwritten this chose the most accurate view each time; the silhouette prefers an inaccurate
+    /// view there.
+    pub struct BestView {
+        /// Number of k-means starts; the best is kept. The authors' code uses 1.
+        pub restarts: usize = 20,
     }
 }
 

@@ -6,26 +6,19 @@
 use crate::shared::clusters_of_rows::ReadOut;
 use crate::shared::observed_rows::Observed;
 use crate::shared::refusals::counts;
+use crate::shared::settings::settings;
 use cdimc_core::{ClusterError, Clusterer, Fitted, Observer};
 use cdimc_data::{MultiView, Seed};
 use ndarray::{Array2, s};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// k-means on the concatenation of the views.
-///
-/// Observed rows are scaled to unit length, the mean of these rows fills the gaps, and the views are concatenated
-/// without weights. Any number of views, any mask.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub struct Concat {
-    /// Number of k-means starts; the best is kept. The authors' code uses 1.
-    pub restarts: usize,
-}
-
-impl Default for Concat {
-    fn default() -> Self {
-        Self { restarts: 20 }
+settings! {
+    /// k-means on the concatenation of the views.
+    ///
+    /// Observed rows are scaled to unit length, the mean of these rows fills the gaps, and the views are concatenated
+    /// without weights. Any number of views, any mask.
+    pub struct Concat {
+        /// Number of k-means starts; the best is kept. The authors' code uses 1.
+        pub restarts: usize = 20,
     }
 }
 

@@ -10,54 +10,41 @@ use crate::shared::linear_algebra::{
 use crate::shared::observed_rows::n_observed_values;
 use crate::shared::paired_views::{PairedViews, stack};
 use crate::shared::refusals::{counts, require};
+use crate::shared::settings::settings;
 use cdimc_core::{ClusterError, Clusterer, Cost, Fitted, Observer, check::not_negative};
 use cdimc_data::{MultiView, Seed};
 use cdimc_graph::{KnnGraph, Search};
 use ndarray::{Array2, ArrayView2, Axis, s};
 use pulp::{Arch, Simd, WithSimd};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 const NAME: &str = "imc-grmf";
 
-/// Graph regularized matrix factorization. Every sample must have all views or exactly one, and no view may have fewer
-/// features than clusters.
-///
-/// min `Σ_v` `Σ_ij` `W_v[i,j]` ‖`x_i` - Q `p_j`‖² + `λ_1` ‖`P_v`\[paired\] - `P_c`‖² + `λ_2` ‖`P_v`‖₁ over `QᵀQ` = I,
-/// with W the symmetric 0/1 graph of nearest neighbors in a view. Rows are first scaled to unit length.
-///
-/// Memory is linear in the samples: the graph is sparse.
-// ndarray's `s!` expands to unsafe code that does not concern the fields.
-#[allow(clippy::unsafe_derive_deserialize)]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub struct ImcGrmf {
-    /// `λ_1`, the weight of the agreement of views on paired samples. Default of the authors' demo.
-    pub lambda1: f64,
-    /// `λ_2`, the weight of the sparsity. Default of the authors' demo; with a tenth of the samples paired it uses 0.1.
-    pub lambda2: f64,
-    /// Number of nearest neighbors in the graph of a view, at most the number of other samples. Default of the authors'
-    /// demo.
-    pub neighbors: usize,
-    /// Largest number of iterations. Default of the authors' code.
-    pub max_iterations: usize,
-    /// Stops after at least three iterations when the absolute change of the objective is smaller. Default of the
-    /// authors' code.
-    pub tolerance: f64,
-    /// Number of k-means starts; the best is kept. Default of the authors' demo.
-    pub restarts: usize,
-}
-
-impl Default for ImcGrmf {
-    fn default() -> Self {
-        Self {
-            lambda1: 100.0,
-            lambda2: 1e-3,
-            neighbors: 10,
-            max_iterations: 100,
-            tolerance: 1e-7,
-            restarts: 20,
-        }
+settings! {
+    /// Graph regularized matrix factorization. Every sample must have all views or exactly one, and no view may have
+    /// fewer features than clusters.
+    ///
+    /// min `Σ_v` `Σ_ij` `W_v[i,j]` ‖`x_i` - Q `p_j`‖² + `λ_1` ‖`P_v`\[paired\] - `P_c`‖² + `λ_2` ‖`P_v`‖₁ over `QᵀQ` =
+    /// I, with W the symmetric 0/1 graph of nearest neighbors in a view. Rows are first scaled to unit length.
+    ///
+    /// Memory is linear in the samples: the graph is sparse.
+    // ndarray's `s!` expands to unsafe code that does not concern the fields.
+    #[allow(clippy::unsafe_derive_deserialize)]
+    pub struct ImcGrmf {
+        /// `λ_1`, the weight of the agreement of views on paired samples. Default of the authors' demo.
+        pub lambda1: f64 = 100.0,
+        /// `λ_2`, the weight of the sparsity. Default of the authors' demo; with a tenth of the samples paired it uses
+        /// 0.1.
+        pub lambda2: f64 = 1e-3,
+        /// Number of nearest neighbors in the graph of a view, at most the number of other samples. Default of the
+        /// authors' demo.
+        pub neighbors: usize = 10,
+        /// Largest number of iterations. Default of the authors' code.
+        pub max_iterations: usize = 100,
+        /// Stops after at least three iterations when the absolute change of the objective is smaller. Default of the
+        /// authors' code.
+        pub tolerance: f64 = 1e-7,
+        /// Number of k-means starts; the best is kept. Default of the authors' demo.
+        pub restarts: usize = 20,
     }
 }
 

@@ -11,6 +11,7 @@ use crate::shared::linear_algebra::{
 };
 use crate::shared::paired_views::PairedViews;
 use crate::shared::refusals::{counts, not_finite};
+use crate::shared::settings::settings;
 use cdimc_core::{
     ClusterError, Clusterer, Cost, Fitted, Observer,
     check::{not_negative, positive},
@@ -47,51 +48,35 @@ pub enum FirstLaplacian {
     Random,
 }
 
-/// Incomplete multi-modal grouping: two views, every sample in both or in one.
-///
-/// min `Σ_v` ‖`X_v` - `P_v` `U_v`‖² + λ ‖`U_v`‖² + β tr(Pᵀ Lap(A) P) + γ ‖A‖², A ≥ 0 with columns of sum 1, by an
-/// augmented Lagrangian with P = Q. Rows are first scaled to unit length.
-///
-/// Holds n-by-n matrices: one in the iteration, six at the normalized cut, 48 n² bytes. An iteration needs n³/3
-/// operations.
-// ndarray's `s!` expands to unsafe code that does not concern the fields.
-#[allow(clippy::unsafe_derive_deserialize)]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub struct Img {
-    /// λ, the weight of the bases. Default of the authors' driver.
-    pub lambda: f64,
-    /// β, the weight of the graph. Default of the authors' driver.
-    pub beta: f64,
-    /// γ; larger values make affinities more even. Default of the authors' driver.
-    pub gamma: f64,
-    /// Graph of the first iteration.
-    pub first_laplacian: FirstLaplacian,
-    /// Largest number of iterations. Default of the authors' code.
-    pub max_iterations: usize,
-    /// Stops when no entry of P - Q is larger. Default of the authors' code.
-    pub tolerance: f64,
-    /// Source of the labels.
-    pub read_out: ImgReadOut,
-    /// Number of k-means starts; the best is kept. Default of the authors' code.
-    pub restarts: usize,
-    /// Largest memory of n-by-n matrices, in bytes; larger data are refused.
-    pub max_bytes: u64,
-}
-
-impl Default for Img {
-    fn default() -> Self {
-        Self {
-            lambda: 0.1,
-            beta: 0.3,
-            gamma: 0.1,
-            first_laplacian: FirstLaplacian::default(),
-            max_iterations: 200,
-            tolerance: 1e-8,
-            read_out: ImgReadOut::default(),
-            restarts: 100,
-            max_bytes: 8 << 30,
-        }
+settings! {
+    /// Incomplete multi-modal grouping: two views, every sample in both or in one.
+    ///
+    /// min `Σ_v` ‖`X_v` - `P_v` `U_v`‖² + λ ‖`U_v`‖² + β tr(Pᵀ Lap(A) P) + γ ‖A‖², A ≥ 0 with columns of sum 1, by an
+    /// augmented Lagrangian with P = Q. Rows are first scaled to unit length.
+    ///
+    /// Holds n-by-n matrices: one in the iteration, six at the normalized cut, 48 n² bytes. An iteration needs n³/3
+    /// operations.
+    // ndarray's `s!` expands to unsafe code that does not concern the fields.
+    #[allow(clippy::unsafe_derive_deserialize)]
+    pub struct Img {
+        /// λ, the weight of the bases. Default of the authors' driver.
+        pub lambda: f64 = 0.1,
+        /// β, the weight of the graph. Default of the authors' driver.
+        pub beta: f64 = 0.3,
+        /// γ; larger values make affinities more even. Default of the authors' driver.
+        pub gamma: f64 = 0.1,
+        /// Graph of the first iteration.
+        pub first_laplacian: FirstLaplacian = FirstLaplacian::default(),
+        /// Largest number of iterations. Default of the authors' code.
+        pub max_iterations: usize = 200,
+        /// Stops when no entry of P - Q is larger. Default of the authors' code.
+        pub tolerance: f64 = 1e-8,
+        /// Source of the labels.
+        pub read_out: ImgReadOut = ImgReadOut::default(),
+        /// Number of k-means starts; the best is kept. Default of the authors' code.
+        pub restarts: usize = 100,
+        /// Largest memory of n-by-n matrices, in bytes; larger data are refused.
+        pub max_bytes: u64 = 8 << 30,
     }
 }
 

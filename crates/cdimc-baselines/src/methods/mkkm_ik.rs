@@ -10,11 +10,10 @@ use crate::shared::kernels::{
 };
 use crate::shared::linear_algebra::{leading_eigenvectors, product, solve_general};
 use crate::shared::refusals::counts;
+use crate::shared::settings::settings;
 use cdimc_core::{ClusterError, Clusterer, Cost, Fitted, Observer, check::not_negative};
 use cdimc_data::{MultiView, Seed, ViewMask};
 use ndarray::{Array2, Axis};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 const NAME: &str = "mkkm-ik";
 /// Number of n-by-n matrices beside the kernels of observed samples.
@@ -23,40 +22,27 @@ const N_SQUARE_MATRICES: usize = 5;
 /// Ridge of `U_cc` before it is inverted (authors' code).
 const RIDGE: f64 = 1e-3;
 
-/// Multiple kernel k-means with incomplete kernels; faster than [`MkkmIkMkc`](crate::MkkmIkMkc).
-///
-/// `min tr(K_γ (I - HHᵀ))`, `K_γ = Σ_p γ_p² K_p`, over `HᵀH = I`, γ on the simplex, and `K_p` ⪰ 0 with its
-/// observed block given. Any number of views, any mask.
-///
-/// Holds n-by-n matrices: 40 n² bytes beside the observed blocks.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub struct MkkmIk {
-    /// Kernel of every view, centered and with unit diagonal, as in `MkkmIkMkc`.
-    pub kernel: Kernel,
-    /// Scaling of the features before the kernel.
-    pub scaling: KernelScaling,
-    /// Largest number of iterations. Default of the authors' code.
-    pub max_iterations: usize,
-    /// Stops after at least three iterations when the relative change of the objective is smaller. Default of the
-    /// authors' code.
-    pub tolerance: f64,
-    /// Number of k-means starts; the best is kept. Default of the authors' code.
-    pub restarts: usize,
-    /// Largest memory of n-by-n matrices, in bytes; larger data are refused.
-    pub max_bytes: u64,
-}
-
-impl Default for MkkmIk {
-    fn default() -> Self {
-        Self {
-            kernel: Kernel::default(),
-            scaling: KernelScaling::default(),
-            max_iterations: 100,
-            tolerance: 1e-3,
-            restarts: 50,
-            max_bytes: 8 << 30,
-        }
+settings! {
+    /// Multiple kernel k-means with incomplete kernels; faster than [`MkkmIkMkc`](crate::MkkmIkMkc).
+    ///
+    /// `min tr(K_γ (I - HHᵀ))`, `K_γ = Σ_p γ_p² K_p`, over `HᵀH = I`, γ on the simplex, and `K_p` ⪰ 0 with its
+    /// observed block given. Any number of views, any mask.
+    ///
+    /// Holds n-by-n matrices: 40 n² bytes beside the observed blocks.
+    pub struct MkkmIk {
+        /// Kernel of every view, centered and with unit diagonal, as in `MkkmIkMkc`.
+        pub kernel: Kernel = Kernel::default(),
+        /// Scaling of the features before the kernel.
+        pub scaling: KernelScaling = KernelScaling::default(),
+        /// Largest number of iterations. Default of the authors' code.
+        pub max_iterations: usize = 100,
+        /// Stops after at least three iterations when the relative change of the objective is smaller. Default of the
+        /// authors' code.
+        pub tolerance: f64 = 1e-3,
+        /// Number of k-means starts; the best is kept. Default of the authors' code.
+        pub restarts: usize = 50,
+        /// Largest memory of n-by-n matrices, in bytes; larger data are refused.
+        pub max_bytes: u64 = 8 << 30,
     }
 }
 

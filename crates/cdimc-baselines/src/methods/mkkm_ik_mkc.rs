@@ -12,6 +12,7 @@ use crate::shared::linear_algebra::{
     add_product, leading_eigenvectors, mirror_upper, product, replace_by_positive_part,
 };
 use crate::shared::refusals::{counts, require};
+use crate::shared::settings::settings;
 use crate::shared::simplex::{MAX_VARIABLES, minimize_on_simplex};
 use cdimc_core::{
     ClusterError, Clusterer, Cost, Fitted, Observer,
@@ -46,49 +47,34 @@ pub enum KernelFilling {
     Mean,
 }
 
-/// Multiple kernel k-means with mutual kernel completion.
-///
-/// `min tr(K_γ (I - HHᵀ)) + λ Σ_p ‖K_p - Σ_{q≠p} γ_q K_q‖²`, `K_γ = Σ_p γ_p² K_p`, over `HᵀH = I`, γ on the
-/// simplex, and `K_p` ⪰ 0 with its observed block given. Any number of views up to 16, any mask.
-///
-/// Holds n-by-n matrices, one per view and four for work: 8 (m + 4) n² bytes beside the observed blocks.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub struct MkkmIkMkc {
-    /// Kernel of every view. The CDIMC-net paper names none; the linear kernel has no width to choose.
-    pub kernel: Kernel,
-    /// Scaling of the features before the kernel; by default unit rows, as in the other methods of the table.
-    pub scaling: KernelScaling,
-    /// Initial values of unobserved entries. Default of the authors' code.
-    pub filling: KernelFilling,
-    /// Coefficients of the completion.
-    pub coefficients: Coefficients,
-    /// λ of the objective, which is twice the λ of the article's text; by default 1/m (authors' scripts).
-    pub lambda: Option<f64>,
-    /// Largest number of iterations. Default of the authors' settings of MKKM-IK; their code of this method runs 11.
-    pub max_iterations: usize,
-    /// Stops after at least three iterations when the relative change of the objective is smaller; 0 runs all
-    /// `max_iterations`. Default of the authors' code.
-    pub tolerance: f64,
-    /// Number of k-means starts; the best is kept. Default of the authors' code.
-    pub restarts: usize,
-    /// Largest memory of n-by-n matrices, in bytes; larger data are refused.
-    pub max_bytes: u64,
-}
-
-impl Default for MkkmIkMkc {
-    fn default() -> Self {
-        Self {
-            kernel: Kernel::default(),
-            scaling: KernelScaling::default(),
-            filling: KernelFilling::default(),
-            coefficients: Coefficients::default(),
-            lambda: None,
-            max_iterations: 30,
-            tolerance: 1e-3,
-            restarts: 50,
-            max_bytes: 8 << 30,
-        }
+settings! {
+    /// Multiple kernel k-means with mutual kernel completion.
+    ///
+    /// `min tr(K_γ (I - HHᵀ)) + λ Σ_p ‖K_p - Σ_{q≠p} γ_q K_q‖²`, `K_γ = Σ_p γ_p² K_p`, over `HᵀH = I`, γ on the
+    /// simplex, and `K_p` ⪰ 0 with its observed block given. Any number of views up to 16, any mask.
+    ///
+    /// Holds n-by-n matrices, one per view and four for work: 8 (m + 4) n² bytes beside the observed blocks.
+    pub struct MkkmIkMkc {
+        /// Kernel of every view. The CDIMC-net paper names none; the linear kernel has no width to choose.
+        pub kernel: Kernel = Kernel::default(),
+        /// Scaling of the features before the kernel; by default unit rows, as in the other methods of the table.
+        pub scaling: KernelScaling = KernelScaling::default(),
+        /// Initial values of unobserved entries. Default of the authors' code.
+        pub filling: KernelFilling = KernelFilling::default(),
+        /// Coefficients of the completion.
+        pub coefficients: Coefficients = Coefficients::default(),
+        /// λ of the objective, which is twice the λ of the article's text; by default 1/m (authors' scripts).
+        pub lambda: Option<f64> = None,
+        /// Largest number of iterations. Default of the authors' settings of MKKM-IK; their code of this method runs
+        /// 11.
+        pub max_iterations: usize = 30,
+        /// Stops after at least three iterations when the relative change of the objective is smaller; 0 runs all
+        /// `max_iterations`. Default of the authors' code.
+        pub tolerance: f64 = 1e-3,
+        /// Number of k-means starts; the best is kept. Default of the authors' code.
+        pub restarts: usize = 50,
+        /// Largest memory of n-by-n matrices, in bytes; larger data are refused.
+        pub max_bytes: u64 = 8 << 30,
     }
 }
 

@@ -7,12 +7,11 @@ use crate::shared::clusters_of_rows::ReadOut;
 use crate::shared::linear_algebra::{add_product, product, transposed, uniform};
 use crate::shared::paired_views::{PairedViews, stack};
 use crate::shared::refusals::counts;
+use crate::shared::settings::settings;
 use cdimc_core::{ClusterError, Clusterer, Fitted, Observer, check::not_negative};
 use cdimc_data::{MultiView, Seed};
 use ndarray::{Array2, ArrayView2, Axis};
 use pulp::{Arch, Simd, WithSimd};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 const NAME: &str = "pmvc";
 
@@ -21,31 +20,25 @@ const NAME: &str = "pmvc";
 const MAX_SWEEPS: usize = 100;
 const MIN_STEP: f64 = 1e-6;
 
-/// Partial multi-view clustering: two views, every sample in both or in one.
-///
-/// min `Σ_v` ‖`X_v` - `P_v` `U_v`‖² + `l_c` ‖`P_c`‖₁ + `Σ_v` `l_v` ‖`P_v` single‖₁, all factors at least 0, with shared
-/// rows `P_c` for the paired samples; `l_v` = λ `d_v` / k and `l_c` = `l_1` + `l_2`. Rows are first scaled to unit
-/// length; negative features fit worse.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub struct Pmvc {
-    /// λ, the weight of the sparsity. Default of the authors' code; from 0.1 on, the representation of unit rows is all
-    /// 0.
-    pub lambda: f64,
-    /// Number of rounds on the paired samples only. Default of the authors' code.
-    pub paired_iterations: usize,
-    /// Number of rounds on all samples. Default of the authors' code. The limit is part of the method: only P is
-    /// penalized, so P shrinks and U grows without end.
-    pub iterations: usize,
-    /// Stops either phase when the relative change of the objective is smaller. Default of the authors' code.
-    pub tolerance: f64,
-    /// Number of k-means starts; the best is kept. The authors use 1 and average 20 runs.
-    pub restarts: usize,
-}
-
-impl Default for Pmvc {
-    fn default() -> Self {
-        Self { lambda: 1e-2, paired_iterations: 20, iterations: 20, tolerance: 1e-6, restarts: 20 }
+settings! {
+    /// Partial multi-view clustering: two views, every sample in both or in one.
+    ///
+    /// min `Σ_v` ‖`X_v` - `P_v` `U_v`‖² + `l_c` ‖`P_c`‖₁ + `Σ_v` `l_v` ‖`P_v` single‖₁, all factors at least 0, with
+    /// shared rows `P_c` for the paired samples; `l_v` = λ `d_v` / k and `l_c` = `l_1` + `l_2`. Rows are first scaled
+    /// to unit length; negative features fit worse.
+    pub struct Pmvc {
+        /// λ, the weight of the sparsity. Default of the authors' code; from 0.1 on, the representation of unit rows is
+        /// all 0.
+        pub lambda: f64 = 1e-2,
+        /// Number of rounds on the paired samples only. Default of the authors' code.
+        pub paired_iterations: usize = 20,
+        /// Number of rounds on all samples. Default of the authors' code. The limit is part of the method: only P is
+        /// penalized, so P shrinks and U grows without end.
+        pub iterations: usize = 20,
+        /// Stops either phase when the relative change of the objective is smaller. Default of the authors' code.
+        pub tolerance: f64 = 1e-6,
+        /// Number of k-means starts; the best is kept. The authors use 1 and average 20 runs.
+        pub restarts: usize = 20,
     }
 }
 

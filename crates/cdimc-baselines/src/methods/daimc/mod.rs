@@ -11,14 +11,13 @@ use crate::shared::linear_algebra::{
 };
 use crate::shared::observed_rows::{Observed, n_observed_values, scatter_rows, unit_rows};
 use crate::shared::refusals::{at_most, not_finite};
+use crate::shared::settings::settings;
 use cdimc_core::{
     ClusterError, Clusterer, Cost, Fitted, KMeans, Observer,
     check::{at_least_one, not_negative, positive},
 };
 use cdimc_data::{MultiView, Seed};
 use ndarray::{Array2, Axis};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use sweep::{MaskGroups, Moments, Sweep, View};
 
 /// Smoothing of the L2,1 norm (authors' code).
@@ -26,52 +25,36 @@ const NORM_SMOOTHING: f64 = 1e-10;
 /// Ridge of the first regression coefficients (authors' code).
 const FIRST_RIDGE: f64 = 1e-5;
 
-/// Weighted semi-nonnegative factorization with a common coefficient matrix P and bases aligned by
-/// sparse regression.
-///
-/// Minimizes Σᵥ ‖Wᵥ (Xᵥ - P Uᵥᵀ)‖² + α (‖Bᵥᵀ Uᵥ - I‖² + β ‖Bᵥ‖₂,₁) over P ≥ 0, Uᵥ and Bᵥ, then clusters the rows of P
-/// by k-means. Any number of views, any mask; values may be negative. An iteration needs O(Σᵥ mᵥ dᵥ k + sweeps n k²)
-/// operations for mᵥ observed rows in view v. Memory is linear in n, with two k-by-k matrices for each different set of
-/// views.
-///
-/// The result depends strongly on the start: with the defaults, the accuracy of single runs on Handwritten is between
-/// 72 and 88 %.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub struct Daimc {
-    /// Weight α of the alignment, positive. Default of the authors' script; imml uses 1.
-    pub alpha: f64,
-    /// Weight β of the regression's sparsity, positive. Default of the authors' script; imml uses 1.
-    pub beta: f64,
-    /// Largest number of iterations. Default of the authors' code.
-    pub iterations: usize,
-    /// Stops when the relative change of the objective is smaller. Default of the authors' code.
-    pub tolerance: f64,
-    /// Largest number of multiplicative sweeps of P per iteration. Default of the authors' code.
-    pub sweeps: usize,
-    /// Whether to scale columns to mean 0 and variance 1 before scaling rows to unit length. The authors do not.
-    pub standardize: bool,
-    /// Whether to scale rows of P to unit length before k-means. The authors do not.
-    pub unit_embedding: bool,
-    /// Number of k-means starts per view for the first bases. Default of the authors' code.
-    pub initial_restarts: usize,
-    /// Number of starts of the final k-means; the authors' script uses 1.
-    pub restarts: usize,
-}
-
-impl Default for Daimc {
-    fn default() -> Self {
-        Self {
-            alpha: 1e-4,
-            beta: 1e4,
-            iterations: 30,
-            tolerance: 1e-4,
-            sweeps: 30,
-            standardize: false,
-            unit_embedding: false,
-            initial_restarts: 20,
-            restarts: 20,
-        }
+settings! {
+    /// Weighted semi-nonnegative factorization with a common coefficient matrix P and bases aligned by
+    /// sparse regression.
+    ///
+    /// Minimizes Σᵥ ‖Wᵥ (Xᵥ - P Uᵥᵀ)‖² + α (‖Bᵥᵀ Uᵥ - I‖² + β ‖Bᵥ‖₂,₁) over P ≥ 0, Uᵥ and Bᵥ, then clusters the rows of
+    /// P by k-means. Any number of views, any mask; values may be negative. An iteration needs O(Σᵥ mᵥ dᵥ k + sweeps n
+    /// k²) operations for mᵥ observed rows in view v. Memory is linear in n, with two k-by-k matrices for each
+    /// different set of views.
+    ///
+    /// The result depends strongly on the start: with the defaults, the accuracy of single runs on Handwritten is
+    /// between 72 and 88 %.
+    pub struct Daimc {
+        /// Weight α of the alignment, positive. Default of the authors' script; imml uses 1.
+        pub alpha: f64 = 1e-4,
+        /// Weight β of the regression's sparsity, positive. Default of the authors' script; imml uses 1.
+        pub beta: f64 = 1e4,
+        /// Largest number of iterations. Default of the authors' code.
+        pub iterations: usize = 30,
+        /// Stops when the relative change of the objective is smaller. Default of the authors' code.
+        pub tolerance: f64 = 1e-4,
+        /// Largest number of multiplicative sweeps of P per iteration. Default of the authors' code.
+        pub sweeps: usize = 30,
+        /// Whether to scale columns to mean 0 and variance 1 before scaling rows to unit length. The authors do not.
+        pub standardize: bool = false,
+        /// Whether to scale rows of P to unit length before k-means. The authors do not.
+        pub unit_embedding: bool = false,
+        /// Number of k-means starts per view for the first bases. Default of the authors' code.
+        pub initial_restarts: usize = 20,
+        /// Number of starts of the final k-means; the authors' script uses 1.
+        pub restarts: usize = 20,
     }
 }
 

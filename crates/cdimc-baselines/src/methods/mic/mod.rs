@@ -9,60 +9,43 @@ use crate::shared::clusters_of_rows::ReadOut;
 use crate::shared::linear_algebra::uniform;
 use crate::shared::observed_rows::Nonnegative;
 use crate::shared::refusals::{counts, not_finite, require_views};
+use crate::shared::settings::settings;
 use cdimc_core::{
     ClusterError, Clusterer, Fitted, Observer,
     check::{not_negative, positive, setting},
 };
 use cdimc_data::{MultiView, Seed};
 use ndarray::{Array2, Axis};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use view::{Factors, View, consensus_of, sample_without_weight};
 
-/// Weighted nonnegative factorization of every view with a common consensus U*.
-///
-/// Minimizes Σᵥ ‖Cᵥ (Xᵥ - Uᵥ Bᵥᵀ)‖² + α ‖Cᵥ (Uᵥ - U*)‖² + β ‖Uᵥ‖₂,₁ over nonnegative factors, then clusters the rows of
-/// U* by k-means. Gaps hold the mean of the observed rows, with a weight c below 1; every view sums to 1. Any number of
-/// views, any mask; negative values are first made nonnegative. A sweep needs O(Σᵥ (mᵥ dᵥ + n k) k) operations for mᵥ
-/// observed rows in view v, since all gaps share one row. Memory is linear in n.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub struct Mic {
-    /// Weight α of the consensus, positive. Default of the authors' driver of OMVC.
-    pub alpha: f64,
-    /// Weight β of the row sparsity. Default of the authors' driver of OMVC. It depends on the scale of the data, which
-    /// have sum 1 here.
-    pub beta: f64,
-    /// Number of rounds: each computes a consensus, then sweeps every view. The only known driver uses 30.
-    pub rounds: usize,
-    /// Number of sweeps per view and round. The only known driver uses 100.
-    pub sweeps: usize,
-    /// Number of initial cycles over the views; each factorization starts from the coefficients of the previous view.
-    /// Default of the authors' code.
-    pub cycles: usize,
-    /// Number of sweeps of an initial factorization.
-    pub initial_sweeps: usize,
-    /// Weight c of the gaps, in [0, 1]; by default the share of samples observed in the view.
-    pub missing_weight: Option<f64>,
-    /// Method that makes views nonnegative.
-    pub nonnegative: Nonnegative,
-    /// Number of starts of the final k-means. Default of the authors' code.
-    pub restarts: usize,
-}
-
-impl Default for Mic {
-    fn default() -> Self {
-        Self {
-            alpha: 1e-2,
-            beta: 1e-7,
-            rounds: 15,
-            sweeps: 50,
-            cycles: 3,
-            initial_sweeps: 100,
-            missing_weight: None,
-            nonnegative: Nonnegative::UnitShift,
-            restarts: 20,
-        }
+settings! {
+    /// Weighted nonnegative factorization of every view with a common consensus U*.
+    ///
+    /// Minimizes Σᵥ ‖Cᵥ (Xᵥ - Uᵥ Bᵥᵀ)‖² + α ‖Cᵥ (Uᵥ - U*)‖² + β ‖Uᵥ‖₂,₁ over nonnegative factors, then clusters the
+    /// rows of U* by k-means. Gaps hold the mean of the observed rows, with a weight c below 1; every view sums to 1.
+    /// Any number of views, any mask; negative values are first made nonnegative. A sweep needs O(Σᵥ (mᵥ dᵥ + n k) k)
+    /// operations for mᵥ observed rows in view v, since all gaps share one row. Memory is linear in n.
+    pub struct Mic {
+        /// Weight α of the consensus, positive. Default of the authors' driver of OMVC.
+        pub alpha: f64 = 1e-2,
+        /// Weight β of the row sparsity. Default of the authors' driver of OMVC. It depends on the scale of the data,
+        /// which have sum 1 here.
+        pub beta: f64 = 1e-7,
+        /// Number of rounds: each computes a consensus, then sweeps every view. The only known driver uses 30.
+        pub rounds: usize = 15,
+        /// Number of sweeps per view and round. The only known driver uses 100.
+        pub sweeps: usize = 50,
+        /// Number of initial cycles over the views; each factorization starts from the coefficients of the previous
+        /// view. Default of the authors' code.
+        pub cycles: usize = 3,
+        /// Number of sweeps of an initial factorization.
+        pub initial_sweeps: usize = 100,
+        /// Weight c of the gaps, in [0, 1]; by default the share of samples observed in the view.
+        pub missing_weight: Option<f64> = None,
+        /// Method that makes views nonnegative.
+        pub nonnegative: Nonnegative = Nonnegative::UnitShift,
+        /// Number of starts of the final k-means. Default of the authors' code.
+        pub restarts: usize = 20,
     }
 }
 

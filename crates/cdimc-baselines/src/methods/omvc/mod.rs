@@ -10,6 +10,7 @@ use crate::shared::linear_algebra::uniform;
 use crate::shared::observed_rows::{Nonnegative, Observed, scatter_rows};
 use crate::shared::paired_views::stack;
 use crate::shared::refusals::{counts, not_finite, require, require_views};
+use crate::shared::settings::settings;
 use cdimc_core::{
     ClusterError, Clusterer, Fitted, Observer, RowOrder,
     check::{not_negative, positive},
@@ -20,36 +21,36 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use view::{ChunkView, Fill, View};
 
-/// Nonnegative factorization of every view with a common consensus U*, chunk by chunk.
-///
-/// Minimizes Σᵥ ‖Cᵥ (Xᵥ - Uᵥ Bᵥᵀ)‖² + α ‖Cᵥ (Uᵥ - U*)‖² + β ‖Uᵥ‖₁ over nonnegative factors for consecutive chunks of
-/// samples, then clusters the rows of U* by k-means. It keeps only Xᵀ C² U and Uᵀ C² U of earlier chunks. Gaps hold the
-/// mean of earlier observed rows; every view is divided by its sum. Any number of views, any mask; negative values are
-/// first made nonnegative, and a view that is then all 0 is ignored. An iteration on a chunk of s samples needs O(Σᵥ s
-/// dᵥ k + dᵥ k²) operations.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub struct Omvc {
-    /// Weight α of the consensus, positive. Default of the authors' driver.
-    pub alpha: f64,
-    /// Weight β of the sparsity, for views of sum 1. Default of the authors' driver.
-    pub beta: f64,
-    /// Number of samples per chunk. Default of the authors' driver.
-    pub chunk_size: usize,
-    /// Number of passes over the data. Default of the authors' driver.
-    pub passes: usize,
-    /// Largest number of iterations per chunk. Default of the authors' driver.
-    pub iterations: usize,
-    /// Stops when the relative change of the loss is smaller. Default of the authors' driver.
-    pub tolerance: f64,
-    /// Weight c of the gaps.
-    pub missing_weight: MissingWeight,
-    /// Method that makes views nonnegative. Default of the authors' driver.
-    pub nonnegative: Nonnegative,
-    /// Order in which samples are read. Default of the authors' driver.
-    pub order: RowOrder,
-    /// Number of starts of the final k-means. Default of the authors' driver.
-    pub restarts: usize,
+settings! {
+    /// Nonnegative factorization of every view with a common consensus U*, chunk by chunk.
+    ///
+    /// Minimizes Σᵥ ‖Cᵥ (Xᵥ - Uᵥ Bᵥᵀ)‖² + α ‖Cᵥ (Uᵥ - U*)‖² + β ‖Uᵥ‖₁ over nonnegative factors for consecutive chunks
+    /// of samples, then clusters the rows of U* by k-means. It keeps only Xᵀ C² U and Uᵀ C² U of earlier chunks. Gaps
+    /// hold the mean of earlier observed rows; every view is divided by its sum. Any number of views, any mask;
+    /// negative values are first made nonnegative, and a view that is then all 0 is ignored. An iteration on a chunk of
+    /// s samples needs O(Σᵥ s dᵥ k + dᵥ k²) operations.
+    pub struct Omvc {
+        /// Weight α of the consensus, positive. Default of the authors' driver.
+        pub alpha: f64 = 1e-2,
+        /// Weight β of the sparsity, for views of sum 1. Default of the authors' driver.
+        pub beta: f64 = 1e-7,
+        /// Number of samples per chunk. Default of the authors' driver.
+        pub chunk_size: usize = 50,
+        /// Number of passes over the data. Default of the authors' driver.
+        pub passes: usize = 2,
+        /// Largest number of iterations per chunk. Default of the authors' driver.
+        pub iterations: usize = 200,
+        /// Stops when the relative change of the loss is smaller. Default of the authors' driver.
+        pub tolerance: f64 = 1e-4,
+        /// Weight c of the gaps.
+        pub missing_weight: MissingWeight = MissingWeight::Full,
+        /// Method that makes views nonnegative. Default of the authors' driver.
+        pub nonnegative: Nonnegative = Nonnegative::Clip,
+        /// Order in which samples are read. Default of the authors' driver.
+        pub order: RowOrder = RowOrder::Shuffled,
+        /// Number of starts of the final k-means. Default of the authors' driver.
+        pub restarts: usize = 20,
+    }
 }
 
 /// Weight of the filled gaps of [`Omvc`].
@@ -61,23 +62,6 @@ pub enum MissingWeight {
     Full,
     /// The share of the samples so far that are observed in the view, as in the paper.
     Presence,
-}
-
-impl Default for Omvc {
-    fn default() -> Self {
-        Self {
-            alpha: 1e-2,
-            beta: 1e-7,
-            chunk_size: 50,
-            passes: 2,
-            iterations: 200,
-            tolerance: 1e-4,
-            missing_weight: MissingWeight::Full,
-            nonnegative: Nonnegative::Clip,
-            order: RowOrder::Shuffled,
-            restarts: 20,
-        }
-    }
 }
 
 /// Result for the samples of one chunk.

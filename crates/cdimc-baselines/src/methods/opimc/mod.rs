@@ -6,6 +6,7 @@
 pub(crate) mod centers;
 
 use crate::shared::linear_algebra::uniform;
+use crate::shared::settings::settings;
 use cdimc_core::{
     ClusterError, Clusterer, Clustering, Fitted, Observer, RowOrder,
     check::{at_least_one, not_negative, positive},
@@ -13,43 +14,29 @@ use cdimc_core::{
 use cdimc_data::{MultiView, Seed};
 use centers::{Assigned, Centers, ChunkView, assign};
 use ndarray::Array2;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// Multi-view k-means with shared labels and centers shrunk by a ridge, chunk by chunk.
-///
-/// Minimizes Σᵥ ‖Wᵥ (Xᵥ - P Uᵥ)‖² + α ‖Uᵥ‖² over one-hot labels P and centers Uᵥ for consecutive chunks of samples,
-/// keeping only sums over earlier chunks. Rows are first scaled to unit length. Any number of views, any mask; values
-/// may be negative. An iteration on a chunk with mᵥ observed rows needs O(Σᵥ mᵥ dᵥ k) operations, and memory for one
-/// chunk and the centers.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub struct Opimc {
-    /// Ridge α of the centers, positive. The authors' 10 collapses small chunks of unit rows into one cluster, because
-    /// a center of c samples is shrunk by c / (c + α).
-    pub alpha: f64,
-    /// Number of samples per chunk. Default of imml; the authors' script for 116 samples uses 30.
-    pub chunk_size: usize,
-    /// Number of passes over the data; later ones revise the labels chunk by chunk. The method's title specifies one.
-    pub passes: usize,
-    /// Largest number of iterations per chunk. Default of the authors' script.
-    pub iterations: usize,
-    /// Stops when the relative change of the loss is smaller. Default of the authors' script.
-    pub tolerance: f64,
-    /// Order in which samples are read. Default of the authors' script.
-    pub order: RowOrder,
-}
-
-impl Default for Opimc {
-    fn default() -> Self {
-        Self {
-            alpha: 1.0,
-            chunk_size: 250,
-            passes: 1,
-            iterations: 30,
-            tolerance: 1e-6,
-            order: RowOrder::Shuffled,
-        }
+settings! {
+    /// Multi-view k-means with shared labels and centers shrunk by a ridge, chunk by chunk.
+    ///
+    /// Minimizes Σᵥ ‖Wᵥ (Xᵥ - P Uᵥ)‖² + α ‖Uᵥ‖² over one-hot labels P and centers Uᵥ for consecutive chunks of samples,
+    /// keeping only sums over earlier chunks. Rows are first scaled to unit length. Any number of views, any mask;
+    /// values may be negative. An iteration on a chunk with mᵥ observed rows needs O(Σᵥ mᵥ dᵥ k) operations, and memory
+    /// for one chunk and the centers.
+    pub struct Opimc {
+        /// Ridge α of the centers, positive. The authors' 10 collapses small chunks of unit rows into one cluster,
+        /// because a center of c samples is shrunk by c / (c + α).
+        pub alpha: f64 = 1.0,
+        /// Number of samples per chunk. Default of imml; the authors' script for 116 samples uses 30.
+        pub chunk_size: usize = 250,
+        /// Number of passes over the data; later ones revise the labels chunk by chunk. The method's title specifies
+        /// one.
+        pub passes: usize = 1,
+        /// Largest number of iterations per chunk. Default of the authors' script.
+        pub iterations: usize = 30,
+        /// Stops when the relative change of the loss is smaller. Default of the authors' script.
+        pub tolerance: f64 = 1e-6,
+        /// Order in which samples are read. Default of the authors' script.
+        pub order: RowOrder = RowOrder::Shuffled,
     }
 }
 

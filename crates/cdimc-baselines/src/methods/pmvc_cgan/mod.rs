@@ -10,6 +10,7 @@ use crate::shared::clusters_of_rows::ReadOut;
 use crate::shared::observed_rows::Nonnegative;
 use crate::shared::paired_views::PairedViews;
 use crate::shared::refusals::{at_most, counts, require};
+use crate::shared::settings::settings;
 use candle_core::Tensor;
 use cdimc_core::{
     ClusterError, Clusterer, Clustering, Fitted, KMeans, Observer, RowOrder,
@@ -19,61 +20,41 @@ use cdimc_data::{MultiView, Seed};
 use cdimc_nn::{Device, NnError, autodiff};
 use ndarray::Array2;
 use networks::Networks;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use stages::Training;
 
 const NAME: &str = "pmvc-cgan";
 
-/// Partial multi-view clustering by a consistent GAN: two views, every sample in both or in one.
-///
-/// Stage 1 trains an autoencoder with shared inner layers on the paired samples; every latent is decoded into both
-/// views. Stage 2 trains it against one discriminator per view and completes each missing row. Stage 3 moves Student's
-/// t assignments of all completed samples towards their target distribution. k-means on the mean of both latents gives
-/// the labels. Features are first scaled to [0, 1] over observed rows.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub struct PmvcCgan {
-    /// Widths of the layers between a view and its latent, the latent last. Default of the authors' code for BDGP;
-    /// their code for MNIST is not public.
-    pub widths: [usize; 3],
-    /// Number of samples per step; larger than the authors' 1 for speed, see [`PmvcCgan::authors`].
-    pub batch_size: usize,
-    /// Number of epochs of stage 1; ten times the authors' for batches of 32.
-    pub autoencoder_epochs: usize,
-    /// Number of epochs of stage 2; five times the authors'.
-    pub adversarial_epochs: usize,
-    /// Number of epochs of stage 3; two and a half times the authors'.
-    pub clustering_epochs: usize,
-    /// Learning rate of Adam. Default of the authors' code.
-    pub learning_rate: f64,
-    /// Decay of Adam's mean of gradients. Default of the authors' code.
-    pub beta1: f64,
-    /// Decay of Adam's mean of squared gradients. Default of the authors' code.
-    pub beta2: f64,
-    /// Order of the samples in batches, the same in every epoch.
-    pub order: RowOrder,
-    /// Number of k-means starts; the best is kept. Default of the authors' library.
-    pub restarts: usize,
-    /// Device that computes the steps.
-    pub device: Device,
-}
-
-impl Default for PmvcCgan {
-    fn default() -> Self {
-        Self {
-            widths: [500, 300, 100],
-            batch_size: 32,
-            autoencoder_epochs: 40,
-            adversarial_epochs: 20,
-            clustering_epochs: 20,
-            learning_rate: 1e-4,
-            beta1: 0.5,
-            beta2: 0.999,
-            order: RowOrder::Shuffled,
-            restarts: 10,
-            device: Device::Cpu,
-        }
+settings! {
+    /// Partial multi-view clustering by a consistent GAN: two views, every sample in both or in one.
+    ///
+    /// Stage 1 trains an autoencoder with shared inner layers on the paired samples; every latent is decoded into both
+    /// views. Stage 2 trains it against one discriminator per view and completes each missing row. Stage 3 moves
+    /// Student's t assignments of all completed samples towards their target distribution. k-means on the mean of both
+    /// latents gives the labels. Features are first scaled to [0, 1] over observed rows.
+    pub struct PmvcCgan {
+        /// Widths of the layers between a view and its latent, the latent last. Default of the authors' code for BDGP;
+        /// their code for MNIST is not public.
+        pub widths: [usize; 3] = [500, 300, 100],
+        /// Number of samples per step; larger than the authors' 1 for speed, see [`PmvcCgan::authors`].
+        pub batch_size: usize = 32,
+        /// Number of epochs of stage 1; ten times the authors' for batches of 32.
+        pub autoencoder_epochs: usize = 40,
+        /// Number of epochs of stage 2; five times the authors'.
+        pub adversarial_epochs: usize = 20,
+        /// Number of epochs of stage 3; two and a half times the authors'.
+        pub clustering_epochs: usize = 20,
+        /// Learning rate of Adam. Default of the authors' code.
+        pub learning_rate: f64 = 1e-4,
+        /// Decay of Adam's mean of gradients. Default of the authors' code.
+        pub beta1: f64 = 0.5,
+        /// Decay of Adam's mean of squared gradients. Default of the authors' code.
+        pub beta2: f64 = 0.999,
+        /// Order of the samples in batches, the same in every epoch.
+        pub order: RowOrder = RowOrder::Shuffled,
+        /// Number of k-means starts; the best is kept. Default of the authors' library.
+        pub restarts: usize = 10,
+        /// Device that computes the steps.
+        pub device: Device = Device::Cpu,
     }
 }
 
