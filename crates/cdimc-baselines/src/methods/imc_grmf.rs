@@ -15,7 +15,7 @@ use cdimc_core::{ClusterError, Clusterer, Cost, Fitted, Observer, check::not_neg
 use cdimc_data::{MultiView, Seed};
 use cdimc_graph::{KnnGraph, Search};
 use ndarray::{Array2, ArrayView2, Axis, s};
-use pulp::{Arch, Simd, WithSimd};
+use pulp::Arch;
 
 const NAME: &str = "imc-grmf";
 
@@ -105,9 +105,7 @@ impl ImcGrmf {
                 let basis = nearest_orthonormal(NAME, correlation.t())?;
                 let pulls = product(basis.t(), fixed.transposed_sums.view());
                 objective += fixed.constant;
-                let (pulls, consensus) = (&pulls, &consensus);
-                objective +=
-                    Arch::new().dispatch(Threshold { settings: self, fixed, pulls, consensus, p });
+                objective += self.threshold(fixed, &pulls, &consensus, p);
             }
             consensus = mean_of_paired(&representations, n_paired);
             for p in &representations {
@@ -126,31 +124,18 @@ impl ImcGrmf {
             }
         }
     }
-}
 
-/// Soft thresholding: sets the representation of a view to its optimum for its pulls and the consensus, and returns its
-/// part of the objective.
-struct Threshold<'a> {
-    settings: &'a ImcGrmf,
-    fixed: &'a ViewConstants,
-    /// (W X Q)ᵀ, `(n_clusters, n_rows)`.
-    pulls: &'a Array2<f64>,
-    /// `(n_clusters, n_paired)`.
-    consensus: &'a Array2<f64>,
-    /// `(n_clusters, n_rows)`: the result.
-    p: &'a mut Array2<f64>,
-}
-
-impl WithSimd for Threshold<'_> {
-    type Output = f64;
-
-    // Only inlined code is compiled for the current processor.
-    #[allow(clippy::inline_always)]
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> f64 {
-        let Self { settings, fixed, pulls, consensus, p } = self;
+    /// Soft thresholding: sets the representation `p` of a view, `(n_clusters, n_rows)`, to its optimum for `pulls`, (W X
+    /// Q)ᵀ of the same shape, and the consensus `(n_clusters, n_paired)`. Returns its part of the objective.
+    fn threshold(
+        &self,
+        fixed: &ViewConstants,
+        pulls: &Array2<f64>,
+        consensus: &Array2<f64>,
+        p: &mut Array2<f64>,
+    ) -> f64 {
         let n_rows = p.ncols();
-        let (lambda2, half) = (settings.lambda2, 0.5 * settings.lambda2);
+        let (lambda2, half) = (self.lambda2, 0.5 * self.lambda2);
         let mut sums = vec![0.0; n_rows];
         // Samples of one view are not part of the consensus.
         let mut ties = vec![0.0; n_rows];
@@ -158,15 +143,17 @@ impl WithSimd for Threshold<'_> {
         let rows = rows.zip(entries(pulls).chunks_exact(n_rows));
         for ((row, pulls), consensus) in rows.zip(consensus.outer_iter()) {
             for (tie, shared) in ties.iter_mut().zip(consensus) {
-                *tie = settings.lambda1 * shared;
+                *tie = self.lambda1 * shared;
             }
             let terms = row.iter_mut().zip(pulls).zip(&ties);
             let terms = terms.zip(&fixed.degrees).zip(&fixed.inverses).zip(&mut sums);
-            for (((((x, pull), tie), degree), inverse), sum) in terms {
-                let (c, threshold) = ((pull + tie) * inverse, half * inverse);
-                *x = c - c.max(-threshold).min(threshold);
-                *sum += *x * (degree * *x - 2.0 * pull) + lambda2 * x.abs();
-            }
+            Arch::new().dispatch(|| {
+                for (((((x, pull), tie), degree), inverse), sum) in terms {
+                    let (c, threshold) = ((pull + tie) * inverse, half * inverse);
+                    *x = c - c.max(-threshold).min(threshold);
+                    *sum += *x * (degree * *x - 2.0 * pull) + lambda2 * x.abs();
+                }
+            });
         }
         sums.iter().sum()
     }
