@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// The folder of checkpoints in the folder of an experiment.
 const FOLDER: &str = "checkpoints";
-/// The name of the note that a checkpoint of a cell has.
+/// The name of the note in a checkpoint of a cell: the program that wrote it, and what the cell cost.
 const NOTE: &str = "cell";
 
 /// Where cells keep their checkpoints, by their keys, and how often.
@@ -30,13 +30,6 @@ pub(crate) struct Checkpoints {
 pub(crate) struct Spent {
     pub seconds: Seconds,
     pub peak_memory_bytes: Option<u64>,
-}
-
-/// Content of a checkpoint besides the state of the method.
-#[derive(Serialize, Deserialize)]
-struct Note {
-    program: String,
-    spent: Spent,
 }
 
 impl Checkpoints {
@@ -56,13 +49,14 @@ impl Checkpoints {
     /// Reads the method's checkpoint and its costs so far; `None` if there is none that this program may resume.
     pub(crate) fn read(&self, key: &str) -> Option<(Vec<u8>, Spent)> {
         let bytes = fs::read(self.path(key)).ok()?;
-        let note: Note = serde_json::from_str(&archive::note(&bytes, NOTE).ok()??).ok()?;
-        (note.program == self.program).then_some((bytes, note.spent))
+        let note = archive::note(&bytes, NOTE).ok()??;
+        let (program, spent): (String, Spent) = serde_json::from_str(&note).ok()?;
+        (program == self.program).then_some((bytes, spent))
     }
 
     /// Puts a checkpoint of the method in place of that before it.
     pub(crate) fn write(&self, key: &str, state: &[u8], spent: Spent) -> anyhow::Result<()> {
-        let note = serde_json::to_string(&Note { program: self.program.clone(), spent })?;
+        let note = serde_json::to_string(&(&self.program, spent))?;
         let bytes = archive::with_note(state, NOTE, note)?;
         fs::create_dir_all(&self.folder)?;
         Ok(write_whole(&self.path(key), &bytes)?)

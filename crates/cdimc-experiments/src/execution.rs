@@ -83,26 +83,29 @@ struct Watch<'a> {
     times: Mutex<Times>,
 }
 
-/// When a cell began and was last heard from, and what it has spent on the stages of its steps so far.
+/// When a cell was last heard from, in which stage, and what it has spent until then.
 struct Times {
-    started: Instant,
-    last_step: Instant,
+    heard: Instant,
     last_checkpoint: Instant,
-    last_stage: Option<&'static str>,
+    stage: Option<&'static str>,
     spent: Spent,
 }
 
 impl Times {
     fn after(spent: Spent) -> Self {
         let now = Instant::now();
-        Self { started: now, last_step: now, last_checkpoint: now, last_stage: None, spent }
+        Self { heard: now, last_checkpoint: now, stage: None, spent }
     }
 
-    /// What lies between two steps belongs to the stage of the second.
-    fn step(&mut self, stage: &'static str) {
-        let spent = std::mem::replace(&mut self.last_step, Instant::now()).elapsed().as_secs_f64();
-        *self.spent.seconds.stages.entry(stage.to_owned()).or_default() += spent;
-        self.last_stage = Some(stage);
+    /// Adds the time since the cell was last heard from; it belongs to this stage, if there is one.
+    fn add_up(&mut self, stage: Option<&'static str>) {
+        let spent = std::mem::replace(&mut self.heard, Instant::now()).elapsed().as_secs_f64();
+        let seconds = &mut self.spent.seconds;
+        seconds.total += spent;
+        if let Some(stage) = stage {
+            *seconds.stages.entry(stage.to_owned()).or_default() += spent;
+        }
+        self.stage = stage;
     }
 }
 
@@ -130,19 +133,17 @@ impl Watch<'_> {
 
     /// What was spent up to now; what came after the last step belongs to its stage.
     fn spent(&self) -> Spent {
-        let times = self.times();
-        let Spent { mut seconds, peak_memory_bytes } = times.spent.clone();
-        if let Some(of_stage) = times.last_stage.and_then(|stage| seconds.stages.get_mut(stage)) {
-            *of_stage += times.last_step.elapsed().as_secs_f64();
-        }
-        seconds.total += times.started.elapsed().as_secs_f64();
+        let mut times = self.times();
+        let stage = times.stage;
+        times.add_up(stage);
+        let Spent { seconds, peak_memory_bytes } = times.spent.clone();
         Spent { seconds, peak_memory_bytes: process::peak_memory_bytes().max(peak_memory_bytes) }
     }
 }
 
 impl Observer for Watch<'_> {
     fn on_step(&self, step: &Step) -> ControlFlow<()> {
-        self.times().step(step.stage);
+        self.times().add_up(Some(step.stage));
         let loss = step.loss.map_or_else(String::new, |loss| format!(", loss {loss:.5}"));
         (self.report)(format!("{} {}/{}{loss}", step.stage, step.done, step.of));
         ControlFlow::Continue(())

@@ -1,6 +1,6 @@
 //! Experiments as TOML: which data sets, missing patterns, methods and repetitions a table is made of.
 
-use crate::settings::{Setting, set};
+use crate::settings::set;
 use anyhow::{Context, Result, bail, ensure};
 use cdimc_tables::datasets::Catalog;
 use serde::Deserialize;
@@ -143,9 +143,6 @@ pub(crate) struct Variant {
     /// Where in the grid this row lies.
     #[serde(skip)]
     pub point: BTreeMap<String, Value>,
-    /// What the command line sets on it.
-    #[serde(skip)]
-    pub overrides: Vec<Setting>,
 }
 
 impl Variant {

@@ -110,16 +110,18 @@ fn cell(
     variant: &Variant,
     (dataset, checksum): (&Dataset, &str),
 ) -> Result<Cell> {
+    let defaults = configured(&variant.name, Value::Null)?;
+    let own = configured(&variant.name, variant.settings.clone())?;
+    // A setting is for the methods that have its key.
+    let given = selection.set.iter().filter(|setting| has(&defaults, &setting.key));
     let mut settings = variant.settings.clone();
-    for Setting { key, value } in &variant.overrides {
+    for Setting { key, value } in given.clone() {
         set(&mut settings, key, value.clone());
     }
-    let own = configured(&variant.name, variant.settings.clone())?;
     let settings = configured(&variant.name, settings)?;
     // What the row has anyway makes no other row of it.
     let differs = |key: &str| at(&settings, key) != at(&own, key);
-    let overrides = variant.overrides.iter().filter(|setting| differs(&setting.key));
-    let overrides = overrides.map(ToString::to_string).collect();
+    let overrides = given.filter(|setting| differs(&setting.key)).map(ToString::to_string);
     // The one setting whose range depends on the data is refused here too, before anything runs.
     if let Some(neighbors) = settings["neighbors"].as_u64() {
         let n = dataset.n_samples();
@@ -133,15 +135,15 @@ fn cell(
         method: variant.name.clone(),
         label: variant.label().to_owned(),
         point: variant.point.clone(),
-        overrides,
-        changed: changed(&settings, &configured(&variant.name, Value::Null)?),
+        overrides: overrides.collect(),
+        changed: changed(&settings, &defaults),
         settings,
         seed: selection.seed,
         ..Cell::default()
     })
 }
 
-/// The rows, each with those overrides whose key its method has.
+/// The rows that the command line names, or else all. Each of its settings must be one of a row's method.
 fn rows(experiment: &Experiment, selection: &Selection) -> Result<Vec<Variant>> {
     let expanded: Vec<Variant> = experiment.methods.iter().flat_map(Variant::expand).collect();
     let named = |name: &String| -> Vec<Variant> {
@@ -153,13 +155,10 @@ fn rows(experiment: &Experiment, selection: &Selection) -> Result<Vec<Variant>> 
         known.into_iter().find(|rows| !rows.is_empty()).unwrap_or_default()
     };
     let chosen: Vec<Variant> = selection.method.iter().flat_map(named).collect();
-    let mut rows = if selection.method.is_empty() { expanded } else { chosen };
+    let rows = if selection.method.is_empty() { expanded } else { chosen };
     // They have all keys of each method.
     let references: Vec<Value> =
         rows.iter().map(|row| configured(&row.name, Value::Null)).collect::<Result<_>>()?;
-    for (row, reference) in rows.iter_mut().zip(&references) {
-        row.overrides.extend(selection.set.iter().filter(|s| has(reference, &s.key)).cloned());
-    }
     for Setting { key, .. } in &selection.set {
         if !references.iter().any(|reference| has(reference, key)) {
             let known = rows.iter().zip(&references);
