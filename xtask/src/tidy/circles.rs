@@ -21,24 +21,23 @@ pub(super) fn circles(files: &[(PathBuf, String)]) -> Vec<Vec<String>> {
         .iter()
         .flat_map(|(path, text)| test_modules(text).map(|name| [module(path), vec![name]].concat()))
         .collect();
-    let mentions: Vec<(Path, Vec<Path>)> = files
-        .iter()
-        .map(|(path, text)| (module(path), text))
-        .filter(|(module, _)| !of_tests.iter().any(|tests| module.starts_with(tests)))
-        .map(|(module, text)| {
+    let mut mentions: Vec<(Path, Path)> = Vec::new();
+    for (path, text) in files {
+        let module = module(path);
+        if !of_tests.iter().any(|tests| module.starts_with(tests)) {
             let paths = named_paths(&without_tests(text), &module, &modules);
-            (module, paths)
-        })
-        .collect();
+            mentions.extend(paths.into_iter().map(|path| (module.clone(), path)));
+        }
+    }
     // A re-exported name may be defined in another module.
     let mut exports: BTreeMap<Path, &Path> = BTreeMap::new();
-    for (module, path) in mentions.iter().flat_map(|(m, paths)| paths.iter().map(move |p| (m, p))) {
+    for (module, path) in &mentions {
         if let Some(name) = path.last().filter(|_| path.len() > module.len() + 1) {
             exports.insert([&module[..], std::slice::from_ref(name)].concat(), path);
         }
     }
     let mut uses: BTreeMap<Path, BTreeSet<Path>> = BTreeMap::new();
-    for (user, path) in mentions.iter().flat_map(|(m, paths)| paths.iter().map(move |p| (m, p))) {
+    for (user, path) in &mentions {
         let used = home(path, &modules, &exports);
         let common = user.iter().zip(&used).take_while(|(a, b)| a == b).count();
         if common < user.len().min(used.len()) {
