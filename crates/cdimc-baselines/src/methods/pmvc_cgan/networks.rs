@@ -19,7 +19,8 @@ const LEAK: f64 = 0.2;
 /// Networks and their optimizer. Rows of a view are tensors `(n, m_v)`; a step returns the loss before it.
 pub(super) struct Networks {
     autoencoder: Autoencoder,
-    discriminators: [Discriminator; 2],
+    /// Of each view: its hidden and its output layer.
+    discriminators: [[Layer; 2]; 2],
     optimizer: Optimizer,
     /// Number of steps in the current stage.
     steps: u64,
@@ -47,11 +48,10 @@ impl Networks {
             decoder: layers([(latent, inner), (inner, outer)])?,
             output: layers(n_features.map(|m| (outer, m)))?,
         };
-        let discriminator = |view: usize| -> Result<Discriminator> {
+        let discriminator = |view: usize| -> Result<[Layer; 2]> {
             let mut rng = seed.stream("discriminator").nth(view as u64).rng();
             let hidden = draw(n_features[view], DISCRIMINATOR_WIDTH, &mut rng, device)?;
-            let output = draw(DISCRIMINATOR_WIDTH, 1, &mut rng, device)?;
-            Ok(Discriminator { hidden, output })
+            Ok([hidden, draw(DISCRIMINATOR_WIDTH, 1, &mut rng, device)?])
         };
         Ok(Self {
             autoencoder,
@@ -68,7 +68,8 @@ impl Networks {
     /// Starts a stage: resets moments and keeps weights. Cluster centers are trained in the last stage.
     pub(super) fn start(&mut self, centers: Option<&mut Parameter>) -> Result<()> {
         self.steps = 0;
-        let discriminators = self.discriminators.iter_mut().flat_map(Discriminator::parameters_mut);
+        let discriminators = self.discriminators.iter_mut().flatten();
+        let discriminators = discriminators.flat_map(Layer::parameters_mut);
         let mut parameters = self.autoencoder.parameters_mut().chain(discriminators).chain(centers);
         parameters.try_for_each(|parameter| parameter.start(self.optimizer))
     }
@@ -102,8 +103,8 @@ impl Networks {
         ];
         let reconstructions = [mse(&a_from_a, a)?, mse(&b_from_b, b)?];
         let adversarial = [
-            discriminators[0].generator_loss(&a_from_b)?,
-            discriminators[1].generator_loss(&b_from_a)?,
+            least_squares(&scores(&discriminators[0], &a_from_b)?, 1.0)?,
+            least_squares(&scores(&discriminators[1], &b_from_a)?, 1.0)?,
         ];
         let losses = [adversarial, reconstructions, cycles].concat();
         let loss = Tensor::stack(&losses, 0)?.sum_all()?;
@@ -113,8 +114,10 @@ impl Networks {
         for (discriminator, (real, generated)) in
             discriminators.iter_mut().zip([(a, a_from_b), (b, b_from_a)])
         {
-            let gradients = discriminator.loss(real, &generated.detach())?.backward()?;
-            for parameter in discriminator.parameters_mut() {
+            let of_real = least_squares(&scores(discriminator, real)?, 1.0)?;
+            let of_generated = least_squares(&scores(discriminator, &generated.detach())?, 0.0)?;
+            let gradients = ((of_real + of_generated)? * 0.5)?.backward()?;
+            for parameter in discriminator.iter_mut().flat_map(Layer::parameters_mut) {
                 parameter.step(*optimizer, *steps, &gradients)?;
             }
         }
@@ -201,33 +204,11 @@ impl Autoencoder {
     }
 }
 
-/// Distinguishes real rows of a view from generated ones: m → 64 → 1, leaky `ReLU`, sigmoid.
-struct Discriminator {
-    hidden: Layer,
-    output: Layer,
-}
-
-impl Discriminator {
-    /// Returns the least-squares loss of the discriminator: real rows are 1, generated ones 0.
-    fn loss(&self, real: &Tensor, generated: &Tensor) -> Result<Tensor> {
-        let real = least_squares(&self.scores(real)?, 1.0)?;
-        let generated = least_squares(&self.scores(generated)?, 0.0)?;
-        (real + generated)? * 0.5
-    }
-
-    /// Returns the least-squares loss of the generator: generated rows should score 1.
-    fn generator_loss(&self, generated: &Tensor) -> Result<Tensor> {
-        least_squares(&self.scores(generated)?, 1.0)
-    }
-
-    fn scores(&self, x: &Tensor) -> Result<Tensor> {
-        let hidden = ops::leaky_relu(&self.hidden.forward(x)?, LEAK)?;
-        ops::sigmoid(&self.output.forward(&hidden)?)
-    }
-
-    fn parameters_mut(&mut self) -> impl Iterator<Item = &mut Parameter> {
-        self.hidden.parameters_mut().chain(self.output.parameters_mut())
-    }
+/// Returns the scores of rows of a view by its discriminator, near 1 for real rows and near 0 for generated ones: m → 64
+/// → 1, leaky `ReLU`, sigmoid.
+fn scores([hidden, output]: &[Layer; 2], x: &Tensor) -> Result<Tensor> {
+    let hidden = ops::leaky_relu(&hidden.forward(x)?, LEAK)?;
+    ops::sigmoid(&output.forward(&hidden)?)
 }
 
 /// Returns a layer with weights and biases uniform in ±1/√`n_in` (PyTorch's default).
