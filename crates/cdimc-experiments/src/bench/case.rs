@@ -1,7 +1,7 @@
 //! A case: one task on one data set, as our process and the other program read it.
 
 use anyhow::{Context, Result};
-use cdimc_data::{Dataset, MultiView, Seed, ViewMask};
+use cdimc_data::{Dataset, MissingPattern, MultiView, Seed};
 use cdimc_nn::{Architecture, Dense, Weights};
 use ndarray::Array2;
 use rand::Rng;
@@ -58,20 +58,47 @@ pub(crate) struct Case {
     pub layers: Vec<[Vec<(usize, usize)>; 2]>,
 }
 
-/// The arrays of a case on disk, gone with the value: `view{v}.f64` (row by row, NaN where hidden), `weights.f32`
-/// (layer by layer, weight then bias) and `centers.f32`.
-pub(crate) struct Folder {
-    _directory: tempfile::TempDir,
-    /// The case of a task that is to be named.
-    case: Case,
+impl Task {
+    /// How often the task is done in a process.
+    pub(crate) fn times(self) -> usize {
+        match self {
+            Self::Pretrain | Self::Finetune | Self::Predict => 4,
+            Self::Neighbors => 2,
+            // As many seeds, whose inertia differs.
+            Self::Kmeans => 10,
+            _ => 1,
+        }
+    }
 }
 
-impl Folder {
-    /// Writes the views of the data set that the mask has.
-    pub(crate) fn write(dataset: &Dataset, mask: &ViewMask, threads: usize) -> Result<Self> {
-        let directory = tempfile::tempdir()?;
-        let put = |name: &str, bytes: Vec<u8>| std::fs::write(directory.path().join(name), bytes);
-        let views = &dataset.views()[..mask.n_views()];
+impl Case {
+    /// A task on an empty folder.
+    pub(crate) fn new(task: Task, folder: &Path, threads: usize) -> Self {
+        Self {
+            task,
+            folder: folder.to_owned(),
+            n_samples: 0,
+            widths: Vec::new(),
+            n_clusters: 0,
+            threads,
+            times: 1,
+            batch_size: 128,
+            neighbors: 10,
+            alpha: 1e-3,
+            epochs: 500,
+            rounds: 81,
+            epochs_per_round: 7,
+            layers: Vec::new(),
+        }
+    }
+
+    /// Writes the data set to the folder, with a share of every view hidden: `view{v}.f64` (row by row, NaN where
+    /// hidden), `weights.f32` (layer by layer, weight then bias) and `centers.f32`.
+    pub(crate) fn write(&mut self, dataset: &Dataset, missing: f64) -> Result<()> {
+        let mask = MissingPattern::PerView(missing);
+        let mask = mask.mask(dataset.n_samples(), dataset.n_views(), Seed::new(0))?;
+        let put = |name: &str, bytes: Vec<u8>| std::fs::write(self.folder.join(name), bytes);
+        let views = dataset.views();
         for (v, view) in views.iter().enumerate() {
             let seen = |i: usize, x: f64| if mask.is_observed(i, v) { x } else { f64::NAN };
             let values = view.indexed_iter().flat_map(|((i, _), &x)| seen(i, x).to_le_bytes());
@@ -86,36 +113,11 @@ impl Folder {
         let centers = (0..n_clusters * n_clusters).map(|_| rng.gen_range(-1.0_f32..1.0));
         put("centers.f32", centers.flat_map(f32::to_le_bytes).collect())?;
         let shapes = |chain: &[Dense]| chain.iter().map(|layer| layer.weight.dim()).collect();
-        let layers =
-            weights.views.iter().map(|view| [shapes(&view.encoder), shapes(&view.decoder)]);
-        let case = Case {
-            task: Task::Run,
-            folder: directory.path().to_owned(),
-            n_samples: dataset.n_samples(),
-            widths,
-            n_clusters,
-            threads,
-            times: 1,
-            batch_size: 128,
-            neighbors: 10,
-            alpha: 1e-3,
-            epochs: 500,
-            rounds: 81,
-            epochs_per_round: 7,
-            layers: layers.collect(),
-        };
-        Ok(Self { _directory: directory, case })
-    }
-
-    pub(crate) fn case(&self, task: Task) -> Case {
-        let times = match task {
-            Task::Pretrain | Task::Finetune | Task::Predict => 4,
-            Task::Neighbors => 2,
-            // As many seeds, whose inertia differs.
-            Task::Kmeans => 10,
-            _ => 1,
-        };
-        Case { task, times, ..self.case.clone() }
+        let layers = weights.views.iter();
+        self.layers = layers.map(|view| [shapes(&view.encoder), shapes(&view.decoder)]).collect();
+        (self.n_samples, self.n_clusters) = (dataset.n_samples(), n_clusters);
+        self.widths = widths;
+        Ok(())
     }
 }
 

@@ -12,9 +12,9 @@ use crate::table::{mebibytes, or_dash};
 use crate::text::Grid;
 use crate::{process, source, workspace};
 use anyhow::{Context, Result, ensure};
-use case::{Case, Folder, Task};
+use case::{Case, Task};
 use cdimc::{note, say};
-use cdimc_data::{Dataset, MissingPattern, Seed, SyntheticMap, SyntheticView, SyntheticViews};
+use cdimc_data::{Dataset, Seed, SyntheticMap, SyntheticView, SyntheticViews};
 use serde::{Deserialize, Serialize};
 use sparse::Sizes;
 use std::path::PathBuf;
@@ -102,35 +102,32 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let mut bench = Bench { arguments, lines: Vec::new() };
     let epochs = [Task::Pretrain, Task::Finetune];
     let others = [Task::Run, Task::Neighbors, Task::Kmeans, Task::Predict, Task::Mixture];
-    let as_is = |_: &mut Case| Ok(());
     let (name, load) = handwritten();
     // Only the epochs depend on the missing rate in a way of their own.
     for missing in [0.0, 0.3, 0.7] {
-        bench.measure_all(name, missing, &epochs, load, as_is)?;
+        bench.measure_all(name, missing, &epochs, None, |case| case.write(&load()?, missing))?;
     }
-    bench.measure_all(name, 0.3, &others, load, as_is)?;
+    bench.measure_all(name, 0.3, &others, None, |case| case.write(&load()?, 0.3))?;
     for &n in &arguments.samples {
-        let twice = |case: &mut Case| {
-            case.times = 2;
-            Ok(())
-        };
-        bench.measure_all(TWO_VIEWS, 0.3, &epochs, || synthetic(n, &[784; 2]), twice)?;
-        bench.measure_all(ONE_VIEW, 0.0, &[Task::Neighbors], || synthetic(n, &[784]), twice)?;
-        let in_parts = |case: &mut Case| {
+        bench.measure_all(TWO_VIEWS, 0.3, &epochs, Some(2), |case| {
+            case.write(&synthetic(n, &[784; 2])?, 0.3)
+        })?;
+        bench.measure_all(ONE_VIEW, 0.0, &[Task::Neighbors], Some(2), |case| {
+            case.write(&synthetic(n, &[784])?, 0.0)
+        })?;
+        bench.measure_all("synthetic, in parts", 0.1, &[Task::Parts], None, |case| {
             (case.n_samples, case.widths) = (n, vec![parts::WIDTH; 2]);
             Ok(())
-        };
-        bench.measure_all("synthetic, in parts", 0.1, &[Task::Parts], drawn_later, in_parts)?;
+        })?;
     }
     let sparse = Sizes { n_samples: 20_000, n_columns: 20_000, draws: 610, width: 30 };
     let atlas = Sizes { n_samples: 100_000, draws: 1020, width: 100, ..sparse };
     for (task, sizes) in [(Task::Sparse, sparse), (Task::Atlas, atlas)] {
-        let in_tables = |case: &mut Case| {
+        bench.measure_all("synthetic, sparse", 0.0, &[task], None, |case| {
             (case.n_samples, case.n_clusters) = (sizes.n_samples, sparse::CLUSTERS);
             case.widths = vec![sizes.n_columns, sizes.width];
             sparse::write(&case.folder, sizes)
-        };
-        bench.measure_all("synthetic, sparse", 0.0, &[task], drawn_later, in_tables)?;
+        })?;
     }
     for task in [Task::Pretrain, Task::Finetune, Task::Neighbors] {
         if let Some(words) = growth(&bench.lines, task) {
@@ -146,29 +143,26 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// Measures the requested tasks, with a share of every view hidden.
+    /// Measures the requested tasks on the data that `write` puts into a folder; each is done `times` times, or as often
+    /// as usual.
     fn measure_all(
         &mut self,
         name: &str,
         missing: f64,
         tasks: &[Task],
-        dataset: impl Fn() -> Result<Dataset>,
-        change: impl Fn(&mut Case) -> Result<()>,
+        times: Option<usize>,
+        write: impl Fn(&mut Case) -> Result<()>,
     ) -> Result<()> {
         let asked = &self.arguments.task;
         let is_on_request = |task| matches!(task, Task::Atlas | Task::Parts);
         let wants = |task| asked.contains(&task) || (asked.is_empty() && !is_on_request(task));
         let tasks: Vec<Task> = tasks.iter().copied().filter(|&task| wants(task)).collect();
-        if tasks.is_empty() {
-            return Ok(());
-        }
-        let dataset = dataset()?;
-        let mask = MissingPattern::PerView(missing);
-        let mask = mask.mask(dataset.n_samples(), dataset.n_views(), Seed::new(0))?;
-        let folder = Folder::write(&dataset, &mask, self.arguments.threads)?;
+        let Some(&first) = tasks.first() else { return Ok(()) };
+        let folder = tempfile::tempdir()?;
+        let mut case = Case::new(first, folder.path(), self.arguments.threads);
+        write(&mut case)?;
         for task in tasks {
-            let mut case = folder.case(task);
-            change(&mut case)?;
+            (case.task, case.times) = (task, times.unwrap_or(task.times()));
             self.measure(name, missing, &case)?;
         }
         Ok(())
@@ -229,11 +223,6 @@ fn handwritten() -> (&'static str, fn() -> Result<Dataset>) {
         return ("handwritten", || source::load("handwritten"));
     }
     ("synthetic of handwritten's widths", || synthetic(2000, &[240, 76, 216, 47, 64]))
-}
-
-/// In place of data that the measured process draws or reads by itself.
-fn drawn_later() -> Result<Dataset> {
-    synthetic(100, &[784; 2])
 }
 
 fn synthetic(n_samples: usize, widths: &[usize]) -> Result<Dataset> {
