@@ -233,15 +233,16 @@ fn represent(
     let k = pull.ncols();
     let grams = [0, 1].map(|v| product(bases[v].view(), bases[v].t()) * 2.0);
     let mut p = Array2::zeros(pull.dim());
-    for (block, rows) in views.stack_rows().into_iter().enumerate() {
+    // The parts of a stack, each with its views.
+    let paired = vec![(0, views.paired(0)), (1, views.paired(1))];
+    let single = [0, 1].map(|v| vec![(v, views.single(v))]);
+    let mut end = 0;
+    for part in std::iter::once(paired).chain(single) {
+        let rows = end..end + part[0].1.nrows();
+        end = rows.end;
         let mut right = pull.slice(s![rows.clone(), ..]).to_owned();
         let mut system = Array2::eye(k) * penalty;
-        for v in 0..2 {
-            let x = match block {
-                0 => views.paired(v),
-                _ if block == v + 1 => views.single(v),
-                _ => continue,
-            };
+        for (v, x) in part {
             system += &grams[v];
             add_product(&mut right, 2.0, x, bases[v].t());
         }
@@ -312,12 +313,13 @@ impl Clusterer for Img {
         let read_out = ReadOut::new(n_clusters, self.restarts, seed, observer);
         let embedding = views.restore(&fit.representation);
         let found = match self.read_out {
-            ImgReadOut::Representation => read_out.unit_rows(&embedding)?,
+            ImgReadOut::Representation => read_out.of_unit_rows(embedding, Vec::new())?,
             ImgReadOut::NormalizedCut => {
-                read_out.rows(&views.restore(&normalized_cut(fit.affinity, n_clusters)?))?
+                let rows = views.restore(&normalized_cut(fit.affinity, n_clusters)?);
+                with_representation(read_out.rows(&rows)?, embedding, Vec::new())
             }
         };
-        Ok(with_representation(found, embedding, Vec::new()).into())
+        Ok(found.into())
     }
 
     /// Returns the cost of the iterations, each with a Cholesky factorization.

@@ -37,24 +37,16 @@ impl<'a> ReadOut<'a> {
         Ok(Clustering { confidence: Some(confidence), ..Clustering::from_labels(fit.labels) })
     }
 
-    /// Clusters the rows of `representation` scaled to unit length; zero rows are unchanged.
-    pub(crate) fn unit_rows(
-        self,
-        representation: &Array2<f64>,
-    ) -> Result<Clustering, ClusterError> {
-        let mut rows = representation.clone();
-        unit_rows(&mut rows);
-        self.rows(&rows)
-    }
-
-    /// Clusters the unit rows of a factorization's representation and returns both.
+    /// Clusters the rows of a factorization's representation scaled to unit length and returns both; zero rows are
+    /// unchanged.
     pub(crate) fn of_unit_rows(
         self,
         representation: Array2<f64>,
         objectives: Vec<f64>,
     ) -> Result<Clustering, ClusterError> {
-        let clustering = self.unit_rows(&representation)?;
-        Ok(with_representation(clustering, representation, objectives))
+        let mut rows = representation.clone();
+        unit_rows(&mut rows);
+        Ok(with_representation(self.rows(&rows)?, representation, objectives))
     }
 
     /// Divides a representation by its largest entry, clusters its rows and returns both. For views of sum 1 the

@@ -5,7 +5,6 @@ use super::refusals::require;
 use cdimc_core::ClusterError;
 use cdimc_data::MultiView;
 use ndarray::{Array2, ArrayView2, Axis, concatenate, s};
-use std::ops::Range;
 
 /// Observed rows of views in which every sample is observed in all views or in exactly one.
 #[derive(Debug, Clone)]
@@ -80,18 +79,6 @@ impl PairedViews {
     /// Rows of `view` of the samples with only this view.
     pub(crate) fn single(&self, view: usize) -> ArrayView2<'_, f64> {
         self.rows[view].slice(s![self.n_paired.., ..])
-    }
-
-    /// Row ranges of a stack: the paired samples, then the samples of each single view.
-    pub(crate) fn stack_rows(&self) -> Vec<Range<usize>> {
-        let single = (0..self.rows.len()).map(|v| self.single(v).nrows());
-        let mut end = 0;
-        let block = |n_rows: usize| {
-            let start = end;
-            end += n_rows;
-            start..end
-        };
-        std::iter::once(self.n_paired).chain(single).map(block).collect()
     }
 
     /// Returns the rows of a stack in the caller's order of samples.
