@@ -1,6 +1,6 @@
 //! Experiments as TOML: which data sets, missing patterns, methods and repetitions a table is made of.
 
-use crate::settings::set;
+use crate::methods::set;
 use anyhow::{Context, Result, bail, ensure};
 use cdimc_tables::datasets::Catalog;
 use serde::Deserialize;

@@ -2,7 +2,6 @@
 
 mod bench;
 mod cell;
-mod checkpoint;
 mod datasets;
 mod execution;
 mod experiment;
@@ -12,24 +11,19 @@ mod merge;
 mod methods;
 mod page;
 mod plan;
-mod process;
 mod published;
-mod record;
 mod records;
 mod report;
 mod reproduce;
 mod runner;
-mod selection;
-mod settings;
 mod source;
 mod studies;
 mod table;
 mod text;
 mod workspace;
 
-pub use process::output;
 pub use records::{Scores, scores_in};
-pub use workspace::{git, root};
+pub use workspace::{git, output, root};
 
 use anyhow::Result;
 use std::process::ExitCode;

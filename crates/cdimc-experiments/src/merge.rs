@@ -1,6 +1,6 @@
 //! `cargo xtask merge`: adds what an experiment's runs and shards have recorded to the workspace's own records.
 
-use crate::record::{Record, Status};
+use crate::cell::{Record, Status};
 use crate::{experiment, records, workspace};
 use anyhow::{Context, Result, ensure};
 use cdimc::say;
@@ -71,7 +71,7 @@ fn merged(known: Vec<Record>, found: Vec<Record>) -> (Vec<Record>, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::tests::record;
+    use crate::cell::tests::record;
 
     #[test]
     fn new_records_follow_the_known_ones_in_one_order_and_failures_are_left_out() {

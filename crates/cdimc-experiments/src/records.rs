@@ -3,10 +3,8 @@
 //! A line begins with the SHA-256 of the rest of it. A torn last line, as a kill leaves it, is as if it had
 //! never been written; any other line that does not fit its digest is an error: it was changed.
 
-use crate::cell::Cell;
-use crate::record::{FORMAT, Record, Status};
-use crate::selection::Shard;
-use crate::settings::agree;
+use crate::cell::{Cell, FORMAT, Record, Status};
+use crate::methods::agree;
 use anyhow::{Context, Result, ensure};
 use cdimc_data::write_whole;
 use serde_json::Value;
@@ -22,14 +20,6 @@ const HEAD: &str = "{\"sha256\":\"";
 const NECK: &str = "\",";
 /// Hexadecimal digits of a digest.
 const DIGITS: usize = 64;
-
-/// The file to which the cells of a part, or all cells, of an experiment go.
-pub(crate) fn file_of(folder: &Path, shard: Option<Shard>) -> PathBuf {
-    folder.join(match shard {
-        Some(Shard { part, of }) => format!("records-{part}-of-{of}.jsonl"),
-        None => "records.jsonl".to_owned(),
-    })
-}
 
 /// The files of records in a folder, in the order of their names; none if there is no folder.
 pub(crate) fn files_in(folder: &Path) -> Result<Vec<PathBuf>> {
@@ -199,11 +189,11 @@ fn mend_end(file: &mut File) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::tests::record;
+    use crate::cell::tests::record;
 
     fn written(records: &[Record]) -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
-        let path = file_of(folder.path(), None);
+        let path = folder.path().join("records.jsonl");
         records.iter().for_each(|record| append(&path, record).unwrap());
         (folder, path)
     }

@@ -1,11 +1,10 @@
 //! Report of one experiment, from its records alone: tables with the paper's numbers, and figures.
 
-use crate::cell::Cell;
+use crate::cell::{Cell, Record, Status};
 use crate::experiment::{Experiment, Figure};
 use crate::figure;
 use crate::methods::BSV;
 use crate::published::Published;
-use crate::record::{Record, Status};
 use crate::table::{Row, Summary, Table, costs, or_dash, places, reasons, standing, tables};
 use crate::text::Grid;
 use anyhow::Result;
@@ -193,7 +192,7 @@ fn settings(experiment: &Experiment, records: &[Record]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::tests::record;
+    use crate::cell::tests::record;
 
     #[test]
     fn the_csv_has_a_line_per_row_and_leaves_cells_without_a_number_empty() {

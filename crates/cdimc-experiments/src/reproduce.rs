@@ -1,13 +1,12 @@
 //! `cargo xtask reproduce`: runs the unfinished cells of an experiment and prints its table.
 
-use crate::cell::Cell;
-use crate::checkpoint::Checkpoints;
+use crate::cell::{Cell, Record, Status};
+use crate::execution::Checkpoints;
 use crate::experiment::{self, Experiment};
-use crate::record::{Record, Status};
+use crate::plan::{self, Selection, Shard};
 use crate::records::{self, Finished};
 use crate::runner::Runner;
-use crate::selection::Selection;
-use crate::{plan, report, source, workspace};
+use crate::{report, source, workspace};
 use anyhow::{Context, Result};
 use cdimc::{note, say};
 use std::collections::HashSet;
@@ -69,7 +68,10 @@ fn run_experiment(
 ) -> Result<bool> {
     let out = arguments.out.clone().unwrap_or_else(workspace::results);
     let folder = out.join(&experiment.name);
-    let file = records::file_of(&folder, arguments.selection.shard);
+    let file = folder.join(match arguments.selection.shard {
+        Some(Shard { part, of }) => format!("records-{part}-of-{of}.jsonl"),
+        None => "records.jsonl".to_owned(),
+    });
     let finished = Finished::new(known(&out, &experiment.name, &file)?);
     let shipped = if arguments.force { shipped()? } else { HashSet::new() };
     let of = |cell: &Cell| usable(&finished, cell, &shipped);
@@ -204,7 +206,7 @@ fn what_else() -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::tests::record;
+    use crate::cell::tests::record;
 
     /// Two rows of one method, the second under this label.
     fn experiment(label: &str) -> Experiment {

@@ -2,10 +2,9 @@
 //!
 //! To such a worker its cell is a question; progress and outcome are its answers.
 
-use crate::cell::Cell;
-use crate::checkpoint::Checkpoints;
-use crate::record::{Circumstances, Outcome, Record, Status};
-use crate::{execution, process};
+use crate::cell::{Cell, Circumstances, Outcome, Record, Status};
+use crate::execution::Checkpoints;
+use crate::{execution, workspace};
 use anyhow::{Result, ensure};
 use cdimc::note;
 use serde::{Deserialize, Serialize};
@@ -96,7 +95,7 @@ fn run_apart(
     worker.arg("cell").env("RAYON_NUM_THREADS", threads.to_string());
     let mut outcome = None;
     let (status, words) =
-        process::ask(&mut worker, &(cell, checkpoints), |message| match message {
+        workspace::ask(&mut worker, &(cell, checkpoints), |message| match message {
             Message::Progress(progress) => report(&progress),
             Message::Outcome(found) => outcome = Some(found),
         })?;
@@ -106,7 +105,7 @@ fn run_apart(
 
 /// The worker's side: one cell from standard input.
 pub(crate) fn serve() -> Result<ExitCode> {
-    let (cell, checkpoints): (Cell, Checkpoints) = process::question()?;
+    let (cell, checkpoints): (Cell, Checkpoints) = workspace::question()?;
     let send = |message: &Message| -> Result<()> {
         let mut output = std::io::stdout().lock();
         writeln!(output, "{}", serde_json::to_string(message)?)?;

@@ -1,7 +1,7 @@
 //! Records in tables: which rows there are, and the mean and deviation of each.
 
+use crate::cell::{Circumstances, Record, Status};
 use crate::methods;
-use crate::record::{Circumstances, Record, Status};
 use cdimc_cluster::CdimcNet;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -201,7 +201,7 @@ pub(crate) fn rank(method: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::tests::record;
+    use crate::cell::tests::record;
 
     #[test]
     fn runs_of_settings_that_a_row_has_no_more_do_not_count() {

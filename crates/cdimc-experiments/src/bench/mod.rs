@@ -10,7 +10,7 @@ mod sparse;
 
 use crate::table::{mebibytes, or_dash};
 use crate::text::Grid;
-use crate::{process, source, workspace};
+use crate::{source, workspace};
 use anyhow::{Context, Result, ensure};
 use case::{Case, Task};
 use cdimc::{note, say};
@@ -212,7 +212,7 @@ impl Line {
 fn answer(command: &mut Command, case: &Case) -> Result<Measurement> {
     let mut measured = None;
     let command = command.env("RAYON_NUM_THREADS", case.threads.to_string());
-    let (status, words) = process::ask(command, case, |answer| measured = Some(answer))?;
+    let (status, words) = workspace::ask(command, case, |answer| measured = Some(answer))?;
     let measured = measured.filter(|_| status.success());
     measured.with_context(|| format!("{command:?}: {status}: {words}"))
 }

@@ -2,7 +2,7 @@
 
 use super::case::{Case, Task, data, numbers, weights};
 use super::{Measurement, parts, sparse};
-use crate::process;
+use crate::workspace;
 use anyhow::{Context, Result};
 use cdimc::mixture::TMixture;
 use cdimc::say;
@@ -22,7 +22,7 @@ use std::time::Instant;
 
 /// Measures the case on standard input and prints the measurement.
 pub(crate) fn serve() -> Result<ExitCode> {
-    let case: Case = process::question()?;
+    let case: Case = workspace::question()?;
     let mut measured = match case.task {
         Task::Pretrain | Task::Finetune => epochs(&case)?,
         Task::Run => {
@@ -42,8 +42,8 @@ pub(crate) fn serve() -> Result<ExitCode> {
         }
         Task::Parts => timed(case.times, || parts::fit(case.n_samples).map(|()| None))?,
     };
-    measured.peak_memory_bytes = process::peak_memory_bytes();
-    measured.cpu_seconds = process::cpu_seconds();
+    measured.peak_memory_bytes = workspace::peak_memory_bytes();
+    measured.cpu_seconds = workspace::cpu_seconds();
     say!("{}", serde_json::to_string(&measured)?);
     Ok(ExitCode::SUCCESS)
 }

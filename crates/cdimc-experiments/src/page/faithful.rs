@@ -1,6 +1,6 @@
 //! The top of the page: whether the paper's numbers come out again, counted from the records, and the main table.
 
-use super::verdict::Verdict;
+use super::table_2::Verdict;
 use super::{DATASETS, Results, data_set, rate_of, shown};
 use crate::methods::AUTHORS;
 use crate::table::{Summary, or_dash};

@@ -149,7 +149,7 @@ fn fall(table: &Table<'_>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::tests::record;
+    use crate::cell::tests::record;
     use crate::table::tables;
 
     #[test]

@@ -7,12 +7,11 @@ mod figures;
 mod runs;
 mod seeds;
 mod table_2;
-mod verdict;
 
+use crate::cell::Record;
 use crate::experiment::{self, Experiment};
 use crate::methods::AUTHORS;
 use crate::published::{Entry, Published};
-use crate::record::Record;
 use crate::table::{Row, Summary, Table, or_dash, tables};
 use crate::text::{Figures, Grid};
 use crate::{records, workspace};
@@ -233,7 +232,7 @@ fn hidden(tables: &[Table<'_>]) -> String {
 mod tests {
     use super::*;
     use crate::cell::Cell;
-    use crate::record::tests::record;
+    use crate::cell::tests::record;
 
     #[test]
     fn a_mean_over_some_masks_is_no_verdict_anywhere() {

@@ -1,7 +1,7 @@
 //! What the page says of the runs themselves: their cost, which of them there are, and where they ran.
 
 use super::{DATASETS, Results, shown};
-use crate::record::{Record, Status};
+use crate::cell::{Record, Status};
 use crate::source;
 use crate::table::{costs, or_dash, places, reasons, standing};
 use crate::text::{Grid, blocks, folded};
