@@ -4,9 +4,8 @@
 //! scikit-learn (`peers/peer.py`), from the same data and initial weights, and the losses of both are compared.
 
 mod case;
+mod drawn;
 mod ours;
-mod parts;
-mod sparse;
 
 use crate::table::{mebibytes, or_dash};
 use crate::text::Grid;
@@ -15,8 +14,8 @@ use anyhow::{Context, Result, ensure};
 use case::{Case, Task};
 use cdimc::{note, say};
 use cdimc_data::{Dataset, Seed, SyntheticMap, SyntheticView, SyntheticViews};
+use drawn::Sizes;
 use serde::{Deserialize, Serialize};
-use sparse::Sizes;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
@@ -116,7 +115,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
             case.write(&synthetic(n, &[784])?, 0.0)
         })?;
         bench.measure_all("synthetic, in parts", 0.1, &[Task::Parts], None, |case| {
-            (case.n_samples, case.widths) = (n, vec![parts::WIDTH; 2]);
+            (case.n_samples, case.widths) = (n, vec![drawn::WIDTH; 2]);
             Ok(())
         })?;
     }
@@ -124,9 +123,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let atlas = Sizes { n_samples: 100_000, draws: 1020, width: 100, ..sparse };
     for (task, sizes) in [(Task::Sparse, sparse), (Task::Atlas, atlas)] {
         bench.measure_all("synthetic, sparse", 0.0, &[task], None, |case| {
-            (case.n_samples, case.n_clusters) = (sizes.n_samples, sparse::CLUSTERS);
+            (case.n_samples, case.n_clusters) = (sizes.n_samples, drawn::CLUSTERS);
             case.widths = vec![sizes.n_columns, sizes.width];
-            sparse::write(&case.folder, sizes)
+            drawn::write(&case.folder, sizes)
         })?;
     }
     for task in [Task::Pretrain, Task::Finetune, Task::Neighbors] {

@@ -1,7 +1,7 @@
 //! Our side of a case, in a process of its own.
 
 use super::case::{Case, Task, data, numbers, weights};
-use super::{Measurement, parts, sparse};
+use super::{Measurement, drawn};
 use crate::workspace;
 use anyhow::{Context, Result};
 use cdimc::mixture::TMixture;
@@ -38,9 +38,9 @@ pub(crate) fn serve() -> Result<ExitCode> {
         }
         // From the tables on disk to the labels.
         Task::Sparse | Task::Atlas => {
-            timed(case.times, || clusters(&TMixture::default(), &sparse::read(&case)?, &case))?
+            timed(case.times, || clusters(&TMixture::default(), &drawn::read(&case)?, &case))?
         }
-        Task::Parts => timed(case.times, || parts::fit(case.n_samples).map(|()| None))?,
+        Task::Parts => timed(case.times, || drawn::fit(case.n_samples).map(|()| None))?,
     };
     measured.peak_memory_bytes = workspace::peak_memory_bytes();
     measured.cpu_seconds = workspace::cpu_seconds();

@@ -1,7 +1,14 @@
-//! A simulated sparse and a dense table: counts in cells of several kinds, and proteins.
+//! Simulated data of large cases, which the measured process draws or reads by itself: a sparse and a dense table on disk
+//! (counts in cells of several kinds, and proteins), and samples in parts, each drawn when it is read.
 
 use super::case::{Case, numbers};
 use anyhow::Result;
+use cdimc::mixture::TMixture;
+use cdimc::parts::{PartIndex, Parts};
+use cdimc::prelude::*;
+use cdimc::tables::Table;
+use cdimc::{NamedModel, training_set};
+use cdimc_core::{ClusterError, Silent};
 use cdimc_data::{Matrix, MultiView, Seed, Sparse};
 use ndarray::Array2;
 use rand::Rng;
@@ -9,7 +16,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-/// Kinds of cells.
+/// Clusters, or kinds of cells.
 pub(crate) const CLUSTERS: usize = 8;
 /// The share of the counts that fall on the columns of a kind's own.
 const OWN: f64 = 0.2;
@@ -59,6 +66,7 @@ pub(crate) fn write(folder: &Path, sizes: Sizes) -> Result<()> {
     Ok(())
 }
 
+/// Reads both tables.
 pub(crate) fn read(case: &Case) -> Result<MultiView> {
     let folder = &case.folder;
     let starts = numbers(folder, "starts.u64", |bytes| u64::from_le_bytes(bytes) as usize)?;
@@ -70,4 +78,59 @@ pub(crate) fn read(case: &Case) -> Result<MultiView> {
     let dense = Array2::from_shape_vec((case.n_samples, width), dense)?;
     let views: Vec<Matrix> = vec![sparse.into(), dense.into()];
     Ok(MultiView::from_nan_rows(views)?)
+}
+
+/// Samples of a part.
+const PART: usize = 100_000;
+/// Columns of each of two views in parts.
+pub(crate) const WIDTH: usize = 40;
+
+struct Drawn {
+    n_samples: usize,
+    centers: Array2<f64>,
+}
+
+impl Parts for Drawn {
+    fn n_parts(&self) -> usize {
+        self.n_samples.div_ceil(PART)
+    }
+
+    /// Creates two views; the second lacks every fifth sample.
+    fn tables(&self, part: usize) -> Result<Vec<Table>, ClusterError> {
+        let mut rng = Seed::new(0).stream("parts").nth(part as u64).rng();
+        let samples = part * PART..self.n_samples.min((part + 1) * PART);
+        let table = |view: usize| {
+            let rows: Vec<usize> = samples.clone().filter(|i| view == 0 || i % 5 > 0).collect();
+            let values = Array2::from_shape_fn((rows.len(), WIDTH), |(i, j)| {
+                let noise = rng.r#gen::<f64>() + rng.r#gen::<f64>() + rng.r#gen::<f64>() - 1.5;
+                self.centers[[rows[i] % CLUSTERS, view * WIDTH + j]] + noise
+            });
+            Table {
+                path: format!("view{view}, part {part}").into(),
+                ids: Some(rows.iter().map(ToString::to_string).collect()),
+                features: (0..WIDTH).map(|j| j.to_string()).collect(),
+                ..Table::new(&format!("view{view}"), values)
+            }
+        };
+        Ok([0, 1].map(table).into())
+    }
+}
+
+/// From the parts to the label of every sample.
+pub(crate) fn fit(n_samples: usize) -> Result<()> {
+    let mut rng = Seed::new(0).stream("centers").rng();
+    let centers = Array2::from_shape_fn((CLUSTERS, 2 * WIDTH), |_| rng.gen_range(-0.5..0.5));
+    let (parts, method) = (Drawn { n_samples, centers }, TMixture::default());
+    let (seed, observer) = (Seed::new(0), Silent);
+    let index = PartIndex::of(&parts, false, &observer)?;
+    let searched = training_set(index.to_search(&parts, &method, seed, &observer)?, false)?;
+    let fitted = method.fit(&searched.data, CLUSTERS, seed, &observer)?;
+    let Some(model) = fitted.model else { anyhow::bail!("a mixture is a model") };
+    let model = NamedModel::new(model, &searched);
+    let model = index.fit(&parts, &model, (&searched, seed), &observer)?;
+    for part in 0..parts.n_parts() {
+        let (joined, which) = model.join(parts.tables(part)?, false)?;
+        std::hint::black_box(model.predict(&joined, &which)?.labels);
+    }
+    Ok(())
 }
