@@ -6,17 +6,15 @@
 
 mod child;
 mod fault;
-mod state;
 
 use crate::cargo;
 use anyhow::{Context, Result, ensure};
 use cdimc::{note, say};
 use cdimc_data::Seed;
 use cdimc_experiments::output;
-use child::ChildProcess;
+use child::{ChildProcess, INTERRUPTED, State};
 use fault::{Call, Disk, End, Fault, KINDS};
 use rand::Rng;
-use state::{INTERRUPTED, State};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
