@@ -5,8 +5,7 @@
 
 use crate::shared::clusters_of_rows::ReadOut;
 use crate::shared::observed_rows::Observed;
-use crate::shared::refusals::counts;
-use crate::shared::settings::settings;
+use crate::shared::settings::{counts, settings};
 use cdimc_core::{ClusterError, Clusterer, Clustering, Fitted, Observer, Silent};
 use cdimc_data::{MultiView, Seed, ViewMask};
 use std::collections::BTreeMap;

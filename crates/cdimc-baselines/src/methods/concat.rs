@@ -5,8 +5,7 @@
 
 use crate::shared::clusters_of_rows::ReadOut;
 use crate::shared::observed_rows::Observed;
-use crate::shared::refusals::counts;
-use crate::shared::settings::settings;
+use crate::shared::settings::{counts, settings};
 use cdimc_core::{ClusterError, Clusterer, Fitted, Observer};
 use cdimc_data::{MultiView, Seed};
 use ndarray::{Array2, s};

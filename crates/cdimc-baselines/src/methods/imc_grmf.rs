@@ -9,8 +9,7 @@ use crate::shared::linear_algebra::{
 };
 use crate::shared::observed_rows::n_observed_values;
 use crate::shared::paired_views::{PairedViews, stack};
-use crate::shared::refusals::{counts, require};
-use crate::shared::settings::settings;
+use crate::shared::settings::{counts, require, settings};
 use cdimc_core::{ClusterError, Clusterer, Cost, Fitted, Observer, check::not_negative};
 use cdimc_data::{MultiView, Seed};
 use cdimc_graph::{KnnGraph, Search};

@@ -5,13 +5,12 @@
 
 use crate::shared::clusters_of_rows::{ReadOut, with_representation};
 use crate::shared::kernels::check_bytes;
-use crate::shared::linear_algebra::leading_eigenvectors;
 use crate::shared::linear_algebra::{
-    add_product, mirror_upper, product, solve_general, solve_positive_definite, uniform, upper_gram,
+    add_product, leading_eigenvectors, mirror_upper, product, solve_general,
+    solve_positive_definite, uniform, upper_gram,
 };
 use crate::shared::paired_views::PairedViews;
-use crate::shared::refusals::{counts, not_finite};
-use crate::shared::settings::settings;
+use crate::shared::settings::{counts, not_finite, settings};
 use cdimc_core::{
     ClusterError, Clusterer, Cost, Fitted, Observer,
     check::{not_negative, positive},

@@ -9,8 +9,7 @@ use crate::shared::kernels::{
     observed_kernels,
 };
 use crate::shared::linear_algebra::{leading_eigenvectors, product, solve_general};
-use crate::shared::refusals::counts;
-use crate::shared::settings::settings;
+use crate::shared::settings::{counts, settings};
 use cdimc_core::{ClusterError, Clusterer, Cost, Fitted, Observer, check::not_negative};
 use cdimc_data::{MultiView, Seed, ViewMask};
 use ndarray::{Array2, Axis};

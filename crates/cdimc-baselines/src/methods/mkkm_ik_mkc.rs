@@ -11,8 +11,7 @@ use crate::shared::kernels::{
 use crate::shared::linear_algebra::{
     add_product, leading_eigenvectors, mirror_upper, product, replace_by_positive_part,
 };
-use crate::shared::refusals::{counts, require};
-use crate::shared::settings::settings;
+use crate::shared::settings::{counts, require, settings};
 use crate::shared::simplex::{MAX_VARIABLES, minimize_on_simplex};
 use cdimc_core::{
     ClusterError, Clusterer, Cost, Fitted, Observer,

@@ -6,8 +6,7 @@
 use crate::shared::clusters_of_rows::ReadOut;
 use crate::shared::linear_algebra::{add_product, product, transposed, uniform};
 use crate::shared::paired_views::{PairedViews, stack};
-use crate::shared::refusals::counts;
-use crate::shared::settings::settings;
+use crate::shared::settings::{counts, settings};
 use cdimc_core::{ClusterError, Clusterer, Fitted, Observer, check::not_negative};
 use cdimc_data::{MultiView, Seed};
 use ndarray::{Array2, ArrayView2, Axis};

@@ -3,7 +3,7 @@
 
 use super::linear_algebra::product;
 use super::observed_rows::unit_rows;
-use super::refusals::require;
+use super::settings::require;
 use cdimc_core::{ClusterError, Observer};
 use cdimc_data::{MultiView, unit_of};
 use ndarray::{Array1, Array2, Axis};

@@ -6,6 +6,5 @@ pub(crate) mod kernels;
 pub(crate) mod linear_algebra;
 pub(crate) mod observed_rows;
 pub(crate) mod paired_views;
-pub(crate) mod refusals;
 pub(crate) mod settings;
 pub(crate) mod simplex;

@@ -1,7 +1,7 @@
 //! Splits the samples for methods of paired data: observed in every view, or in exactly one.
 
 use super::observed_rows::{scatter_rows, unit_rows};
-use super::refusals::require;
+use super::settings::require;
 use cdimc_core::ClusterError;
 use cdimc_data::MultiView;
 use ndarray::{Array2, ArrayView2, Axis, concatenate, s};

@@ -10,8 +10,7 @@ use crate::shared::linear_algebra::{
     dot, faer_view, inverse_positive_definite, product, symmetric_eigen, transposed,
 };
 use crate::shared::observed_rows::{Observed, n_observed_values, scatter_rows, unit_rows};
-use crate::shared::refusals::{at_most, not_finite};
-use crate::shared::settings::settings;
+use crate::shared::settings::{at_most, not_finite, settings};
 use cdimc_core::{
     ClusterError, Clusterer, Cost, Fitted, KMeans, Observer,
     check::{at_least_one, not_negative, positive},

@@ -8,8 +8,7 @@ pub(crate) mod view;
 use crate::shared::clusters_of_rows::ReadOut;
 use crate::shared::linear_algebra::uniform;
 use crate::shared::observed_rows::Nonnegative;
-use crate::shared::refusals::{counts, not_finite, require_views};
-use crate::shared::settings::settings;
+use crate::shared::settings::{counts, not_finite, require_views, settings};
 use cdimc_core::{
     ClusterError, Clusterer, Fitted, Observer,
     check::{not_negative, positive, setting},

@@ -9,8 +9,7 @@ use crate::shared::clusters_of_rows::ReadOut;
 use crate::shared::linear_algebra::uniform;
 use crate::shared::observed_rows::{Nonnegative, Observed, scatter_rows};
 use crate::shared::paired_views::stack;
-use crate::shared::refusals::{counts, not_finite, require, require_views};
-use crate::shared::settings::settings;
+use crate::shared::settings::{counts, not_finite, require, require_views, settings};
 use cdimc_core::{
     ClusterError, Clusterer, Fitted, Observer, RowOrder,
     check::{not_negative, positive},

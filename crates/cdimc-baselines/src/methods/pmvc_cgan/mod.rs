@@ -4,23 +4,21 @@
 //! DOI 10.1109/ICDM.2018.00174; stages and settings of the authors' code.
 
 mod networks;
-mod stages;
 
 use crate::shared::clusters_of_rows::ReadOut;
 use crate::shared::observed_rows::Nonnegative;
 use crate::shared::paired_views::PairedViews;
-use crate::shared::refusals::{at_most, counts, require};
-use crate::shared::settings::settings;
-use candle_core::Tensor;
-use cdimc_core::{
-    ClusterError, Clusterer, Clustering, Fitted, KMeans, Observer, RowOrder,
-    check::{at_least_one, below_one, positive},
-};
+use crate::shared::settings::{at_most, counts, require, settings};
+use candle_core::{Result as TensorResult, Tensor};
+use cdimc_core::check::{at_least_one, below_one, positive};
+use cdimc_core::{ClusterError, Clusterer, Clustering, Curve, Fitted, KMeans, Observer, RowOrder};
 use cdimc_data::{MultiView, Seed};
-use cdimc_nn::{Device, NnError, autodiff};
+use cdimc_nn::autodiff::Parameter;
+use cdimc_nn::{Device, NnError, autodiff, batches};
 use ndarray::Array2;
-use networks::Networks;
-use stages::Training;
+use networks::{Networks, soft_assignment, target_distribution};
+use rand::Rng;
+use std::ops::Range;
 
 const NAME: &str = "pmvc-cgan";
 
@@ -152,10 +150,140 @@ impl Clusterer for PmvcCgan {
     }
 }
 
+/// Number of rows per block outside training.
+const BLOCK_ROWS: usize = 4096;
+
+/// State of the method on two views, `(n_v, m_v)` each: paired samples first, in the same order in both.
+struct Training<'a> {
+    networks: Networks,
+    views: [Tensor; 2],
+    n_paired: usize,
+    batch_size: usize,
+    observer: &'a dyn Observer,
+}
+
+impl Training<'_> {
+    /// Trains stage 1: both views from either latent, on paired samples.
+    fn train_autoencoder(&mut self, n_epochs: usize) -> Result<Curve, ClusterError> {
+        let Self { networks, views, n_paired, batch_size, observer } = self;
+        networks.start(None).map_err(NnError::from)?;
+        epochs(("autoencoder", n_epochs), *observer, |losses| {
+            for batch in batches(0..*n_paired, *batch_size) {
+                losses.push(networks.autoencoder_step(&rows(views, &batch)?)?);
+            }
+            Ok(())
+        })
+    }
+
+    /// Trains stage 2: rows of the first view with their partner in the second view, or with a random row if unpaired.
+    /// The authors' loop ends before unpaired rows, against their intention.
+    fn train_adversarially(&mut self, n_epochs: usize, seed: Seed) -> Result<Curve, ClusterError> {
+        let Self { networks, views: [first, second], n_paired, batch_size, observer } = self;
+        let (n_first, n_second) = (n_rows(first), n_rows(second));
+        networks.start(None).map_err(NnError::from)?;
+        let mut rng = seed.stream("partners").rng();
+        epochs(("adversarial", n_epochs), *observer, |losses| {
+            for batch in batches(0..n_first, *batch_size) {
+                let mut partner =
+                    |i| if i < *n_paired { i } else { rng.gen_range(0..n_second) } as u32;
+                let partners: Vec<u32> = batch.clone().map(&mut partner).collect();
+                let partners = Tensor::new(partners, second.device())?;
+                let first = first.narrow(0, batch.start, batch.len())?;
+                let second = second.index_select(&partners, 0)?;
+                losses.push(networks.adversarial_step(&[first, second])?);
+            }
+            Ok(())
+        })
+    }
+
+    /// Trains stage 3: moves assignments of all completed rows towards their target distribution, which starts from the
+    /// assignments of `latents` to `centers`.
+    fn train_clustering(
+        &mut self,
+        n_epochs: usize,
+        completed: &[Tensor; 2],
+        [latents, centers]: [&Tensor; 2],
+    ) -> Result<Curve, ClusterError> {
+        let Self { networks, batch_size, observer, .. } = self;
+        let assigned = soft_assignment(latents, centers).map_err(NnError::from)?;
+        let mut target = target_distribution(&assigned).map_err(NnError::from)?;
+        let mut centers = Parameter::new(centers).map_err(NnError::from)?;
+        networks.start(Some(&mut centers)).map_err(NnError::from)?;
+        epochs(("clustering", n_epochs), *observer, |losses| {
+            let mut assignments = Vec::new();
+            for batch in batches(0..n_rows(latents), *batch_size) {
+                let target = target.narrow(0, batch.start, batch.len())?;
+                let batch = rows(completed, &batch)?;
+                let (loss, q) = networks.clustering_step(&batch, &mut centers, &target)?;
+                assignments.push(q);
+                losses.push(loss);
+            }
+            target = target_distribution(&Tensor::cat(&assignments, 0)?)?;
+            Ok(())
+        })
+    }
+
+    /// Returns both views of all samples with missing rows generated: paired samples, samples of only the first view,
+    /// samples of only the second.
+    fn completed(&self) -> Result<[Tensor; 2], NnError> {
+        let Self { networks, views: [first, second], n_paired, .. } = self;
+        let mut a = vec![first.clone()];
+        let mut b = vec![second.narrow(0, 0, *n_paired)?];
+        for block in batches(*n_paired..n_rows(first), BLOCK_ROWS) {
+            b.push(networks.generate(&first.narrow(0, block.start, block.len())?, 0)?);
+        }
+        for block in batches(*n_paired..n_rows(second), BLOCK_ROWS) {
+            let observed = second.narrow(0, block.start, block.len())?;
+            a.push(networks.generate(&observed, 1)?);
+            b.push(observed);
+        }
+        Ok([Tensor::cat(&a, 0)?, Tensor::cat(&b, 0)?])
+    }
+
+    /// Returns the means of the latents of both `views` of the first `n` rows.
+    fn common_latents(&self, views: &[Tensor; 2], n: usize) -> Result<Tensor, NnError> {
+        let latents = |block| self.networks.common_latents(&rows(views, &block)?);
+        let latents: TensorResult<Vec<_>> = batches(0..n, BLOCK_ROWS).map(latents).collect();
+        Ok(Tensor::cat(&latents?, 0)?)
+    }
+}
+
+fn n_rows(x: &Tensor) -> usize {
+    x.dims()[0]
+}
+
+/// Returns some rows of both views.
+fn rows([a, b]: &[Tensor; 2], rows: &Range<usize>) -> TensorResult<[Tensor; 2]> {
+    Ok([a.narrow(0, rows.start, rows.len())?, b.narrow(0, rows.start, rows.len())?])
+}
+
+/// Runs the epochs of one stage and returns the mean loss of each.
+fn epochs(
+    (stage, n_epochs): (&'static str, usize),
+    observer: &dyn Observer,
+    mut epoch: impl FnMut(&mut Vec<f64>) -> Result<(), NnError>,
+) -> Result<Curve, ClusterError> {
+    let mut values = Vec::new();
+    for number in 0..n_epochs {
+        let mut losses = Vec::new();
+        epoch(&mut losses)?;
+        let mean = losses.iter().sum::<f64>() / losses.len() as f64;
+        if !mean.is_finite() {
+            return Err(ClusterError::Diverged { stage, epoch: number });
+        }
+        tracing::debug!(stage, epoch = number, loss = mean);
+        values.push(mean);
+        observer.step(stage, number + 1, n_epochs, Some(mean))?;
+    }
+    Ok(Curve { name: format!("{stage}-loss"), values })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::shared::observed_rows::tests::two_groups;
+    use cdimc_core::Step;
+    use std::ops::ControlFlow;
 
     #[test]
     fn batches_of_one_sample_give_the_same_bits_on_any_number_of_threads() {
@@ -172,5 +300,15 @@ mod tests {
             (found.labels, found.embedding)
         });
         assert_eq!(one, three);
+    }
+
+    #[test]
+    fn more_epochs_than_memory_holds_can_be_stopped() {
+        let stop = |_: &Step| -> ControlFlow<()> { ControlFlow::Break(()) };
+        let stopped = epochs(("clustering", usize::MAX), &stop, |losses| {
+            losses.push(1.0);
+            Ok(())
+        });
+        assert!(matches!(stopped, Err(ClusterError::Interrupted { .. })));
     }
 }

@@ -1,12 +1,115 @@
-//! OPIMC's labels and centers of consecutive chunks.
+//! OPIMC: one-pass incomplete multi-view clustering.
+//!
+//! M. Hu, S. Chen, AAAI 2019, pp. 3838-3845, DOI 10.1609/aaai.v33i01.33013838; update rules of the
+//! code in Survey_IMC, OPIMC/OPIMC.m.
 
-use super::Opimc;
-use crate::shared::linear_algebra::{inverse_positive_definite, product};
+use crate::shared::linear_algebra::{inverse_positive_definite, product, uniform};
 use crate::shared::observed_rows::unit_rows;
-use crate::shared::refusals::not_finite;
-use cdimc_core::{ClusterError, confidence::relative_margin};
-use cdimc_data::MultiView;
+use crate::shared::settings::{not_finite, settings};
+use cdimc_core::check::{at_least_one, not_negative, positive};
+use cdimc_core::confidence::relative_margin;
+use cdimc_core::{ClusterError, Clusterer, Clustering, Fitted, Observer, RowOrder};
+use cdimc_data::{MultiView, Seed};
 use ndarray::{Array1, Array2, ArrayView1, Axis};
+
+settings! {
+    /// Multi-view k-means with shared labels and centers shrunk by a ridge, chunk by chunk.
+    ///
+    /// Minimizes Σᵥ ‖Wᵥ (Xᵥ - P Uᵥ)‖² + α ‖Uᵥ‖² over one-hot labels P and centers Uᵥ for consecutive chunks of samples,
+    /// keeping only sums over earlier chunks. Rows are first scaled to unit length. Any number of views, any mask;
+    /// values may be negative. An iteration on a chunk with mᵥ observed rows needs O(Σᵥ mᵥ dᵥ k) operations, and memory
+    /// for one chunk and the centers.
+    pub struct Opimc {
+        /// Ridge α of the centers, positive. The authors' 10 collapses small chunks of unit rows into one cluster,
+        /// because a center of c samples is shrunk by c / (c + α).
+        pub alpha: f64 = 1.0,
+        /// Number of samples per chunk. Default of imml; the authors' script for 116 samples uses 30.
+        pub chunk_size: usize = 250,
+        /// Number of passes over the data; later ones revise the labels chunk by chunk. The method's title specifies
+        /// one.
+        pub passes: usize = 1,
+        /// Largest number of iterations per chunk. Default of the authors' script.
+        pub iterations: usize = 30,
+        /// Stops when the relative change of the loss is smaller. Default of the authors' script.
+        pub tolerance: f64 = 1e-6,
+        /// Order in which samples are read. Default of the authors' script.
+        pub order: RowOrder = RowOrder::Shuffled,
+    }
+}
+
+impl Opimc {
+    /// Takes all passes over the samples in `order`, from these centers and the memberships of the first chunk,
+    /// `(n_samples, n_clusters)`. Returns labels and confidence of all samples.
+    pub(crate) fn iterate(
+        &self,
+        data: &MultiView,
+        order: &[usize],
+        (views, memberships): (&mut [Centers], Array2<f64>),
+        observer: &dyn Observer,
+    ) -> Result<Assigned, ClusterError> {
+        let n_samples = data.n_samples();
+        let mut all = Assigned { labels: vec![0; n_samples], confidence: vec![0.0; n_samples] };
+        let mut memberships = Some(memberships);
+        let n_chunks = order.len().div_ceil(self.chunk_size);
+        let of = n_chunks.saturating_mul(self.passes);
+        for pass in 0..self.passes {
+            for (number, rows) in order.chunks(self.chunk_size).enumerate() {
+                observer.step("chunks", pass * n_chunks + number, of, None)?;
+                let parts: Vec<ChunkView> =
+                    (0..data.n_views()).map(|v| ChunkView::of_rows(data, rows, v)).collect();
+                let found = if pass > 0 {
+                    let before = rows.iter().map(|&row| all.labels[row]).collect();
+                    self.refit_chunk(views, &parts, before)?
+                } else if let Some(memberships) = memberships.take() {
+                    self.fit_first_chunk(views, &parts, memberships)?
+                } else {
+                    let (labels, _) = assign(views, &parts, rows.len());
+                    self.fit_chunk(views, &parts, labels, None)?
+                };
+                for ((&row, label), sure) in rows.iter().zip(found.labels).zip(found.confidence) {
+                    (all.labels[row], all.confidence[row]) = (label, sure);
+                }
+            }
+        }
+        Ok(all)
+    }
+}
+
+impl Clusterer for Opimc {
+    fn name(&self) -> &'static str {
+        "opimc"
+    }
+
+    fn check(&self) -> Result<(), ClusterError> {
+        positive("alpha", self.alpha)?;
+        not_negative("tolerance", self.tolerance)?;
+        at_least_one(&[
+            ("chunk-size", self.chunk_size),
+            ("passes", self.passes),
+            ("iterations", self.iterations),
+        ])
+    }
+
+    fn run(
+        &self,
+        data: &MultiView,
+        n_clusters: usize,
+        seed: Seed,
+        observer: &dyn Observer,
+    ) -> Result<Fitted, ClusterError> {
+        let order = self.order.rows(data.n_samples(), seed);
+        let mut rng = seed.stream("centers").rng();
+        let mut centers = |width| Centers::new(uniform((n_clusters, width), &mut rng));
+        let mut views: Vec<Centers> = data.widths().into_iter().map(&mut centers).collect();
+        let shape = (order.len().min(self.chunk_size), n_clusters);
+        let memberships = uniform(shape, &mut seed.stream("memberships").rng());
+        let Assigned { labels, confidence } =
+            self.iterate(data, &order, (&mut views, memberships), observer)?;
+        let clustering =
+            Clustering { confidence: Some(confidence), ..Clustering::from_labels(labels) };
+        Ok(clustering.into())
+    }
+}
 
 /// Centers of one view, and sums over earlier chunks.
 #[derive(Debug, Clone)]
@@ -42,7 +145,7 @@ pub(crate) struct Assigned {
 impl Opimc {
     /// Labels the samples of the first chunk from these memberships, `(n_samples, n_clusters)`, after scaling their
     /// rows to sum 1.
-    pub(super) fn fit_first_chunk(
+    fn fit_first_chunk(
         &self,
         views: &mut [Centers],
         parts: &[ChunkView],
@@ -57,7 +160,7 @@ impl Opimc {
     }
 
     /// Revises the labels `before` of a chunk of an earlier pass.
-    pub(super) fn refit_chunk(
+    fn refit_chunk(
         &self,
         views: &mut [Centers],
         parts: &[ChunkView],
@@ -70,7 +173,7 @@ impl Opimc {
     }
 
     /// Alternates centers and labels on one chunk, given per view, then adds it to the sums.
-    pub(super) fn fit_chunk(
+    fn fit_chunk(
         &self,
         views: &mut [Centers],
         parts: &[ChunkView],
@@ -189,11 +292,7 @@ impl Opimc {
 
 /// Returns the cluster with the smallest Σᵥ Wᵥ (‖u‖² - 2 x·u) for each sample, the first on ties, and these sums,
 /// `(n_samples, n_clusters)`.
-pub(super) fn assign(
-    views: &[Centers],
-    parts: &[ChunkView],
-    n_samples: usize,
-) -> (Vec<usize>, Array2<f64>) {
+fn assign(views: &[Centers], parts: &[ChunkView], n_samples: usize) -> (Vec<usize>, Array2<f64>) {
     let mut distances = Array2::<f64>::zeros((n_samples, views[0].counts.len()));
     for (view, part) in views.iter().zip(parts) {
         let squares: Vec<f64> = view.centers.outer_iter().map(|u| u.dot(&u)).collect();
@@ -235,7 +334,7 @@ fn margins(
 }
 
 /// Observed rows of one view of a chunk, scaled to unit length.
-pub(super) struct ChunkView {
+struct ChunkView {
     /// Their positions in the chunk.
     rows: Vec<usize>,
     /// `(rows.len(), n_features)`.
@@ -246,7 +345,7 @@ pub(super) struct ChunkView {
 
 impl ChunkView {
     /// Returns one view of the chunk of the samples `rows`.
-    pub(super) fn of_rows(data: &MultiView, rows: &[usize], view: usize) -> Self {
+    fn of_rows(data: &MultiView, rows: &[usize], view: usize) -> Self {
         let observed = |&place: &usize| data.mask().is_observed(rows[place], view);
         let places: Vec<usize> = (0..rows.len()).filter(observed).collect();
         let samples: Vec<usize> = places.iter().map(|&place| rows[place]).collect();
