@@ -44,11 +44,15 @@ impl Opimc {
         &self,
         data: &MultiView,
         order: &[usize],
-        (views, memberships): (&mut [Centers], Array2<f64>),
+        (views, mut memberships): (&mut [Centers], Array2<f64>),
         observer: &dyn Observer,
     ) -> Result<Assigned, ClusterError> {
         let n_samples = data.n_samples();
         let mut all = Assigned { labels: vec![0; n_samples], confidence: vec![0.0; n_samples] };
+        for mut row in memberships.outer_iter_mut() {
+            let sum = row.sum();
+            row /= sum;
+        }
         let mut memberships = Some(memberships);
         let n_chunks = order.len().div_ceil(self.chunk_size);
         let of = n_chunks.saturating_mul(self.passes);
@@ -57,15 +61,19 @@ impl Opimc {
                 observer.step("chunks", pass * n_chunks + number, of, None)?;
                 let parts: Vec<ChunkView> =
                     (0..data.n_views()).map(|v| ChunkView::of_rows(data, rows, v)).collect();
-                let found = if pass > 0 {
-                    let before = rows.iter().map(|&row| all.labels[row]).collect();
-                    self.refit_chunk(views, &parts, before)?
-                } else if let Some(memberships) = memberships.take() {
-                    self.fit_first_chunk(views, &parts, memberships)?
+                let labels = if pass > 0 {
+                    // The labels of an earlier pass are revised.
+                    let before: Vec<usize> = rows.iter().map(|&row| all.labels[row]).collect();
+                    for (view, part) in views.iter_mut().zip(&parts) {
+                        part.add(&before, -1.0, view);
+                    }
+                    before
+                } else if memberships.is_some() {
+                    vec![0; rows.len()]
                 } else {
-                    let (labels, _) = assign(views, &parts, rows.len());
-                    self.fit_chunk(views, &parts, labels, None)?
+                    assign(views, &parts, rows.len()).0
                 };
+                let found = self.fit_chunk(views, &parts, labels, memberships.take())?;
                 for ((&row, label), sure) in rows.iter().zip(found.labels).zip(found.confidence) {
                     (all.labels[row], all.confidence[row]) = (label, sure);
                 }
@@ -73,106 +81,9 @@ impl Opimc {
         }
         Ok(all)
     }
-}
 
-impl Clusterer for Opimc {
-    fn name(&self) -> &'static str {
-        "opimc"
-    }
-
-    fn check(&self) -> Result<(), ClusterError> {
-        positive("alpha", self.alpha)?;
-        not_negative("tolerance", self.tolerance)?;
-        at_least_one(&[
-            ("chunk-size", self.chunk_size),
-            ("passes", self.passes),
-            ("iterations", self.iterations),
-        ])
-    }
-
-    fn run(
-        &self,
-        data: &MultiView,
-        n_clusters: usize,
-        seed: Seed,
-        observer: &dyn Observer,
-    ) -> Result<Fitted, ClusterError> {
-        let order = self.order.rows(data.n_samples(), seed);
-        let mut rng = seed.stream("centers").rng();
-        let mut centers = |width| Centers::new(uniform((n_clusters, width), &mut rng));
-        let mut views: Vec<Centers> = data.widths().into_iter().map(&mut centers).collect();
-        let shape = (order.len().min(self.chunk_size), n_clusters);
-        let memberships = uniform(shape, &mut seed.stream("memberships").rng());
-        let Assigned { labels, confidence } =
-            self.iterate(data, &order, (&mut views, memberships), observer)?;
-        let clustering =
-            Clustering { confidence: Some(confidence), ..Clustering::from_labels(labels) };
-        Ok(clustering.into())
-    }
-}
-
-/// Centers of one view, and sums over earlier chunks.
-#[derive(Debug, Clone)]
-pub(crate) struct Centers {
-    /// U, `(n_clusters, n_features)`.
-    pub(crate) centers: Array2<f64>,
-    /// The sum of the samples of every cluster, `(n_clusters, n_features)`.
-    sums: Array2<f64>,
-    /// The number of samples of every cluster.
-    counts: Array1<f64>,
-}
-
-impl Centers {
-    pub(crate) fn new(centers: Array2<f64>) -> Self {
-        let (sums, counts) = (Array2::zeros(centers.raw_dim()), Array1::zeros(centers.nrows()));
-        Self { centers, sums, counts }
-    }
-
-    /// Adds `sign` times a sample to a cluster.
-    fn add(&mut self, cluster: usize, sign: f64, x: ArrayView1<'_, f64>) {
-        self.sums.row_mut(cluster).scaled_add(sign, &x);
-        self.counts[cluster] += sign;
-    }
-}
-
-/// Result for the samples of one chunk.
-pub(crate) struct Assigned {
-    pub(crate) labels: Vec<usize>,
-    /// Relative margin of every sample between the current centers.
-    pub(crate) confidence: Vec<f64>,
-}
-
-impl Opimc {
-    /// Labels the samples of the first chunk from these memberships, `(n_samples, n_clusters)`, after scaling their
-    /// rows to sum 1.
-    fn fit_first_chunk(
-        &self,
-        views: &mut [Centers],
-        parts: &[ChunkView],
-        mut memberships: Array2<f64>,
-    ) -> Result<Assigned, ClusterError> {
-        for mut row in memberships.outer_iter_mut() {
-            let sum = row.sum();
-            row /= sum;
-        }
-        let labels = vec![0; memberships.nrows()];
-        self.fit_chunk(views, parts, labels, Some(memberships))
-    }
-
-    /// Revises the labels `before` of a chunk of an earlier pass.
-    fn refit_chunk(
-        &self,
-        views: &mut [Centers],
-        parts: &[ChunkView],
-        before: Vec<usize>,
-    ) -> Result<Assigned, ClusterError> {
-        for (view, part) in views.iter_mut().zip(parts) {
-            part.add(&before, -1.0, view);
-        }
-        self.fit_chunk(views, parts, before, None)
-    }
-
-    /// Alternates centers and labels on one chunk, given per view, then adds it to the sums.
+    /// Alternates centers and labels on one chunk, given per view, then adds it to the sums. The first centers come from
+    /// `memberships`, `(n_samples, n_clusters)` with rows of sum 1, or else from the labels.
     fn fit_chunk(
         &self,
         views: &mut [Centers],
@@ -290,6 +201,73 @@ impl Opimc {
     }
 }
 
+impl Clusterer for Opimc {
+    fn name(&self) -> &'static str {
+        "opimc"
+    }
+
+    fn check(&self) -> Result<(), ClusterError> {
+        positive("alpha", self.alpha)?;
+        not_negative("tolerance", self.tolerance)?;
+        at_least_one(&[
+            ("chunk-size", self.chunk_size),
+            ("passes", self.passes),
+            ("iterations", self.iterations),
+        ])
+    }
+
+    fn run(
+        &self,
+        data: &MultiView,
+        n_clusters: usize,
+        seed: Seed,
+        observer: &dyn Observer,
+    ) -> Result<Fitted, ClusterError> {
+        let order = self.order.rows(data.n_samples(), seed);
+        let mut rng = seed.stream("centers").rng();
+        let mut centers = |width| Centers::new(uniform((n_clusters, width), &mut rng));
+        let mut views: Vec<Centers> = data.widths().into_iter().map(&mut centers).collect();
+        let shape = (order.len().min(self.chunk_size), n_clusters);
+        let memberships = uniform(shape, &mut seed.stream("memberships").rng());
+        let Assigned { labels, confidence } =
+            self.iterate(data, &order, (&mut views, memberships), observer)?;
+        let clustering =
+            Clustering { confidence: Some(confidence), ..Clustering::from_labels(labels) };
+        Ok(clustering.into())
+    }
+}
+
+/// Centers of one view, and sums over earlier chunks.
+#[derive(Debug, Clone)]
+pub(crate) struct Centers {
+    /// U, `(n_clusters, n_features)`.
+    pub(crate) centers: Array2<f64>,
+    /// The sum of the samples of every cluster, `(n_clusters, n_features)`.
+    sums: Array2<f64>,
+    /// The number of samples of every cluster.
+    counts: Array1<f64>,
+}
+
+impl Centers {
+    pub(crate) fn new(centers: Array2<f64>) -> Self {
+        let (sums, counts) = (Array2::zeros(centers.raw_dim()), Array1::zeros(centers.nrows()));
+        Self { centers, sums, counts }
+    }
+
+    /// Adds `sign` times a sample to a cluster.
+    fn add(&mut self, cluster: usize, sign: f64, x: ArrayView1<'_, f64>) {
+        self.sums.row_mut(cluster).scaled_add(sign, &x);
+        self.counts[cluster] += sign;
+    }
+}
+
+/// Result for the samples of one chunk.
+pub(crate) struct Assigned {
+    pub(crate) labels: Vec<usize>,
+    /// Relative margin of every sample between the current centers.
+    pub(crate) confidence: Vec<f64>,
+}
+
 /// Returns the cluster with the smallest Σᵥ Wᵥ (‖u‖² - 2 x·u) for each sample, the first on ties, and these sums,
 /// `(n_samples, n_clusters)`.
 fn assign(views: &[Centers], parts: &[ChunkView], n_samples: usize) -> (Vec<usize>, Array2<f64>) {
@@ -387,7 +365,8 @@ mod tests {
             array![[1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 1.0, 0.0]];
         let parts = [ChunkView::of_rows(&data, &[0, 1, 2, 3], 0)];
         let mut views = [Centers::new(array![[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]])];
-        let found = Opimc::default().fit_first_chunk(&mut views, &parts, memberships).unwrap();
+        let method = Opimc::default();
+        let found = method.fit_chunk(&mut views, &parts, vec![0; 4], Some(memberships)).unwrap();
         assert_eq!(found.labels, [0, 0, 1, 1]);
         // Centers are 2/3 along the axes; the third, without samples, is nearer at the mean.
         for sure in found.confidence {
