@@ -4,7 +4,7 @@
 
 use super::{array, arrays, assert_all_close, assert_close, multi_view, read};
 use crate::methods::daimc::{Daimc, DaimcFactors};
-use crate::methods::mic::{Mic, view::Factors};
+use crate::methods::mic::{Factors, Mic};
 use crate::methods::omvc::{MissingWeight, Omvc, view::View};
 use crate::methods::opimc::{Centers, Opimc};
 use crate::shared::observed_rows::{Nonnegative, Observed};
