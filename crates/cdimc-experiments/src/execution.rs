@@ -2,7 +2,7 @@
 
 use crate::cell::{Cell, Outcome, Seconds, Status};
 use crate::methods::{BSV, registered};
-use crate::{source, workspace};
+use crate::{datasets, workspace};
 use anyhow::{Context, Result, ensure};
 use cdimc_baselines::BestView;
 use cdimc_core::{
@@ -27,15 +27,15 @@ pub(crate) fn run(
     checkpoints: &Checkpoints,
     report: &(dyn Fn(String) + Sync),
 ) -> Result<Outcome> {
-    let dataset = source::load(&cell.dataset)?;
-    let checksum = source::checksum(&dataset);
+    let dataset = datasets::load(&cell.dataset)?;
+    let checksum = datasets::checksum(&dataset);
     ensure!(
         checksum == cell.checksum,
         "data set {}: checksum = {checksum}: must be that of the plan, {}",
         cell.dataset,
         cell.checksum
     );
-    let mask = source::mask(&dataset, &cell.pattern, cell.fold, cell.mask_seed())?;
+    let mask = datasets::mask(&dataset, &cell.pattern, cell.fold, cell.mask_seed())?;
     let missing_rates = MaskReport::new(&mask).missing_rates();
     let (data, truth) = dataset.into_observed(mask)?;
     let truth =
@@ -259,7 +259,7 @@ mod tests {
             "finetune": { "rounds": 3, "epochs-per-round": 1 },
         });
         let settings = crate::methods::configured(crate::methods::AUTHORS, settings).unwrap();
-        let checksum = source::checksum(&source::load("synthetic").unwrap());
+        let checksum = datasets::checksum(&datasets::load("synthetic").unwrap());
         Cell {
             method: crate::methods::AUTHORS.into(),
             settings,

@@ -16,7 +16,6 @@ mod records;
 mod report;
 mod reproduce;
 mod runner;
-mod source;
 mod studies;
 mod table;
 mod text;

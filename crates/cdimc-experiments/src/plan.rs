@@ -1,9 +1,9 @@
 //! From an experiment and what the command line selects of it to the list of cells.
 
 use crate::cell::Cell;
+use crate::datasets;
 use crate::experiment::{Experiment, Variant, patterns, takes_rates};
 use crate::methods::{Setting, at, changed, configured, has, keys, set};
-use crate::source;
 use anyhow::{Context, Result, bail, ensure};
 use cdimc_data::{Dataset, Seed};
 use serde_json::Value;
@@ -97,14 +97,14 @@ pub(crate) fn cells(experiment: &Experiment, selection: &Selection) -> Result<Ve
     let rows = rows(experiment, selection)?;
     // Every name is checked before the first data set is read.
     for name in &datasets {
-        source::check_name(name)?;
+        datasets::check_name(name)?;
     }
     let mut cells = Vec::new();
     for name in &datasets {
-        let dataset = source::load(name)?;
+        let dataset = datasets::load(name)?;
         let n_clusters = dataset.n_classes();
         ensure!(n_clusters > 1, "data set {name}: has {n_clusters} classes, two are needed");
-        let checksum = source::checksum(&dataset);
+        let checksum = datasets::checksum(&dataset);
         let mut of_data: Vec<(Cell, usize)> = Vec::new();
         for row in rows.iter().filter(|row| row.is_for(name)) {
             let own = experiment.repetitions_of(row);
@@ -148,9 +148,9 @@ fn folds(
     pattern: &str,
 ) -> Result<Vec<Option<usize>>> {
     // An infeasible or misspelled pattern is refused here, before anything runs.
-    source::mask(dataset, pattern, None, Seed::new(0))?;
+    datasets::mask(dataset, pattern, None, Seed::new(0))?;
     let name = dataset.name();
-    let given = source::authors_masks(name, pattern)?.len();
+    let given = datasets::authors_masks(name, pattern)?.len();
     if given == 0 {
         let asked = !selection.fold.is_empty();
         ensure!(!asked, "fold: data set {name} brings no masks of its authors for {pattern}");

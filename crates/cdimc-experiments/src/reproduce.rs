@@ -6,7 +6,7 @@ use crate::experiment::{self, Experiment};
 use crate::plan::{self, Selection, Shard};
 use crate::records::{self, Finished};
 use crate::runner::Runner;
-use crate::{report, source, workspace};
+use crate::{datasets, report, workspace};
 use anyhow::{Context, Result};
 use cdimc::{note, say};
 use std::collections::HashSet;
@@ -193,7 +193,7 @@ fn what_else() -> Result<String> {
     let mut text = String::from("\nFurther experiments:\n");
     for name in experiment::names().into_iter().filter(|&name| name != "quickstart") {
         let Experiment { title, mut datasets, .. } = experiment::load(name)?;
-        datasets.retain(|dataset| !source::is_present(dataset));
+        datasets.retain(|dataset| !datasets::is_present(dataset));
         let state = match datasets[..] {
             [] => "ready".to_owned(),
             _ => format!("needs `cargo xtask datasets fetch {}`", datasets.join(" ")),

@@ -9,7 +9,7 @@ mod ours;
 
 use crate::table::{mebibytes, or_dash};
 use crate::text::Grid;
-use crate::{source, workspace};
+use crate::{datasets, workspace};
 use anyhow::{Context, Result, ensure};
 use case::{Case, Task};
 use cdimc::{note, say};
@@ -218,8 +218,8 @@ fn answer(command: &mut Command, case: &Case) -> Result<Measurement> {
 
 /// Handwritten where it is at hand, or synthetic views of its widths.
 fn handwritten() -> (&'static str, fn() -> Result<Dataset>) {
-    if source::is_present("handwritten") {
-        return ("handwritten", || source::load("handwritten"));
+    if datasets::is_present("handwritten") {
+        return ("handwritten", || datasets::load("handwritten"));
     }
     ("synthetic of handwritten's widths", || synthetic(2000, &[240, 76, 216, 47, 64]))
 }

@@ -2,7 +2,6 @@
 //!
 //! The same records give the same bytes; a test compares the committed page and the README's quotation with them.
 
-mod faithful;
 mod figures;
 mod runs;
 mod seeds;
@@ -70,10 +69,10 @@ fn files(results: &Results) -> Result<Vec<(String, String)>> {
 fn part(results: &Results, name: &str, figures: &mut Figures) -> Result<String> {
     let (name, of) = name.split_once(' ').unwrap_or((name, ""));
     match name {
-        "counted" => faithful::counted(results, of),
-        "program-range" => faithful::program_range(),
-        "main" => Ok(faithful::main(results)?.markdown()),
-        "program" => Ok(faithful::program(results)?.markdown()),
+        "counted" => table_2::counted(results, of),
+        "program-range" => table_2::program_range(),
+        "main" => Ok(table_2::main(results)?.markdown()),
+        "program" => Ok(table_2::program(results)?.markdown()),
         "hidden" => Ok(hidden(&results.part(of)?.tables)),
         "table-2" => table_2::part(&results.part(of)?, figures),
         "figure" => figures::part(&results.part(of)?, figures),

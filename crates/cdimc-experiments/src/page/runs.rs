@@ -2,7 +2,7 @@
 
 use super::{DATASETS, Results, shown};
 use crate::cell::{Record, Status};
-use crate::source;
+use crate::datasets;
 use crate::table::{costs, or_dash, places, reasons, standing};
 use crate::text::{Grid, blocks, folded};
 use anyhow::Result;
@@ -45,7 +45,7 @@ pub(super) fn coverage(results: &Results) -> Result<String> {
             let of_data: Vec<_> =
                 standing.iter().filter(|record| record.cell.dataset == *dataset).collect();
             let with = |status| of_data.iter().filter(|r| r.outcome.status == status).count();
-            let cells = experiment.n_cells(dataset, &source::catalog()?)?;
+            let cells = experiment.n_cells(dataset, &datasets::catalog()?)?;
             let mut seconds = 0.0;
             for record in &of_data {
                 let of_run = record.outcome.seconds.total * record.circumstances.threads as f64;

@@ -1,6 +1,6 @@
 //! How often the set of a sample has the cluster that all its views give, by the same model and by a fit on complete data.
 
-use crate::source;
+use crate::datasets;
 use anyhow::{Context, Result};
 use cdimc::mixture::TMixture;
 use cdimc::say;
@@ -35,7 +35,7 @@ struct Sums {
 pub(super) fn run(Arguments { dataset: name, pattern, masks }: &Arguments) -> Result<()> {
     let dataset = match name.strip_prefix("simulated:") {
         Some(number) => simulated(number.parse()?)?,
-        None => source::load(name)?,
+        None => datasets::load(name)?,
     };
     let (k, n, n_views) = (dataset.n_classes(), dataset.n_samples(), dataset.n_views());
     let complete = MissingPattern::Complete.mask(n, n_views, Seed::new(0))?;
@@ -44,7 +44,7 @@ pub(super) fn run(Arguments { dataset: name, pattern, masks }: &Arguments) -> Re
     let mut all = vec![Sums::default(); n_views + 2];
     for i in 0..*masks {
         let seed = Seed::new(i as u64);
-        let mask: ViewMask = source::mask(&dataset, pattern, None, seed)?;
+        let mask: ViewMask = datasets::mask(&dataset, pattern, None, seed)?;
         let fitted = TMixture::default().fit(&dataset.observe(mask.clone())?, k, seed, &Silent)?;
         let sets = fitted.clustering.sets.context("too few samples with several views")?;
         let confidence = fitted.clustering.confidence.context("t-mixture has probabilities")?;

@@ -8,7 +8,7 @@ mod next_view;
 mod simulated;
 mod warnings;
 
-use crate::source;
+use crate::datasets;
 use crate::table::{Summary, or_dash};
 use anyhow::Result;
 use cdimc_data::{Dataset, Seed, ViewMask};
@@ -63,14 +63,14 @@ impl Masks {
         &self,
         measure: impl Fn(&str, &Dataset, ViewMask, Seed) -> Result<[f64; N]>,
     ) -> Result<[String; N]> {
-        let dataset = source::load(&self.dataset)?;
+        let dataset = datasets::load(&self.dataset)?;
         let published =
             self.pattern.strip_prefix("authors:").map(|rate| format!("per-view:{rate}"));
         let text = published.as_ref().unwrap_or(&self.pattern);
         let mut all = Vec::new();
         for i in 0..self.masks {
             let seed = Seed::new(i as u64);
-            let mask = source::mask(&dataset, text, published.as_ref().map(|_| i), seed)?;
+            let mask = datasets::mask(&dataset, text, published.as_ref().map(|_| i), seed)?;
             let name = format!("{} {} {i}", self.dataset, self.pattern);
             all.push(measure(&name, &dataset, mask, seed)?);
         }
