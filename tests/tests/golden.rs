@@ -1,25 +1,30 @@
-//! Compares a small run with every number of the NumPy and PyTorch reference in `tests/golden`.
+//! Compares preprocessing, graphs and a small run with all numbers of the NumPy and PyTorch reference in `tests/golden`.
 
 use cdimc_cluster::{Advanced, CdimcNet, Finetune, Finetuning};
-use cdimc_graph::KnnGraph;
+use cdimc_data::{MultiView, Standardizer, ViewMask, geometry_version};
+use cdimc_graph::{KnnGraph, Search};
 use cdimc_nn::{
     Dense, Device, Engine, Goal, NetworkInput, ObservedView, Optimizer, Trainer, TrainingData,
     ViewWeights, Weights, trainer,
 };
 use ndarray::{Array, Array2, ArrayD, Axis, Dimension, array};
 use serde_json::Value;
-use std::{fs::File, io::BufReader, ops::Range, path::PathBuf, sync::Arc};
+use std::fs::File;
+use std::io::BufReader;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 const N_VIEWS: usize = 3;
 const ENGINES: [Engine; 2] = [Engine::Candle, Engine::Fused];
 
-pub(crate) struct Golden {
+struct Golden {
     arrays: npyz::npz::NpzArchive<BufReader<File>>,
-    pub(crate) scalars: Value,
+    scalars: Value,
 }
 
 impl Golden {
-    pub(crate) fn open() -> Self {
+    fn open() -> Self {
         let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("golden");
         let text = std::fs::read_to_string(folder.join("golden.json")).expect("golden.json");
         Self {
@@ -28,14 +33,14 @@ impl Golden {
         }
     }
 
-    pub(crate) fn array<T: npyz::Deserialize>(&mut self, name: &str) -> ArrayD<T> {
+    fn array<T: npyz::Deserialize>(&mut self, name: &str) -> ArrayD<T> {
         let file = self.arrays.by_name(name).expect("readable archive").expect("array in archive");
         let shape: Vec<_> = file.shape().iter().map(|&length| length as usize).collect();
         assert_eq!(file.order(), npyz::Order::C);
         ArrayD::from_shape_vec(shape, file.into_vec().expect("values")).expect("shape")
     }
 
-    pub(crate) fn matrix<T: npyz::Deserialize>(&mut self, name: &str) -> Array2<T> {
+    fn matrix<T: npyz::Deserialize>(&mut self, name: &str) -> Array2<T> {
         self.array(name).into_dimensionality().expect("two axes")
     }
 
@@ -68,7 +73,7 @@ impl Golden {
         NetworkInput { n_samples: mask.len_of(Axis(0)), views: (0..N_VIEWS).map(view).collect() }
     }
 
-    pub(crate) fn graphs(&mut self) -> Vec<KnnGraph> {
+    fn graphs(&mut self) -> Vec<KnnGraph> {
         let n_samples = self.count("/n");
         let graph = |v| {
             let edges: ArrayD<i64> = self.array(&format!("graph{v}_edges"));
@@ -85,11 +90,11 @@ impl Golden {
         trainer(engine, Device::Cpu, data, self.weights("init")).expect("parts that fit together")
     }
 
-    pub(crate) fn number(&self, pointer: &str) -> f64 {
+    fn number(&self, pointer: &str) -> f64 {
         self.scalars.pointer(pointer).and_then(Value::as_f64).expect("number")
     }
 
-    pub(crate) fn count(&self, pointer: &str) -> usize {
+    fn count(&self, pointer: &str) -> usize {
         self.number(pointer) as usize
     }
 
@@ -230,5 +235,57 @@ fn fine_tuning_follows_pytorch() {
         assert!(equal as f64 >= 0.99 * n as f64, "{engine:?}: {equal} of {n} labels");
         let error = distance(&latents, &trainer.embed().expect("finite weights"));
         assert!(error <= 1e-3, "{engine:?}: fused latents: relative error {error:e}");
+    }
+}
+
+/// Returns the data of the golden case in original order, and the training order.
+fn golden_data() -> (MultiView, Vec<usize>) {
+    let mut golden = Golden::open();
+    let mask = golden.matrix::<f64>("mask").mapv(|w| w == 1.0);
+    let views = (0..mask.ncols()).map(|v| golden.matrix(&format!("view{v}")));
+    let views: Vec<Array2<f64>> = views.collect();
+    let order: ArrayD<i64> = golden.array("order");
+    let data = MultiView::new(views, ViewMask::new(mask).expect("a mask")).expect("sound data");
+    (data, order.iter().map(|&i| i as usize).collect())
+}
+
+#[test]
+fn standardized_views_equal_the_reference_bit_for_bit() {
+    let (data, order) = golden_data();
+    let mut golden = Golden::open();
+    for view in 0..data.n_views() {
+        let expected: Array2<f64> = golden.matrix(&format!("network{view}"));
+        let standardizer = Standardizer::fit(&data, view).expect("enough rows");
+        for (position, &sample) in order.iter().enumerate() {
+            let found: Vec<f64> = if data.mask().is_observed(sample, view) {
+                standardizer.apply(data.view(view).row(sample)).collect()
+            } else {
+                vec![0.0; standardizer.width()]
+            };
+            assert_eq!(found, expected.row(position).to_vec(), "view {view}, sample {sample}");
+        }
+
+        let (present, values) = standardizer.transform(&data, view, &order).expect("same width");
+        let present: Vec<usize> = present.iter().map(|&position| position as usize).collect();
+        assert_eq!(values, expected.select(Axis(0), &present).mapv(|z| z as f32));
+        assert_eq!(present.len(), data.mask().n_observed(view));
+    }
+}
+
+#[test]
+fn graphs_over_the_geometry_version_equal_the_reference() {
+    let (data, order) = golden_data();
+    let mut golden = Golden::open();
+    let n_neighbors = golden.scalars["neighbours"].as_u64().expect("a number") as usize;
+    for (view, expected) in golden.graphs().iter().enumerate() {
+        let present: Vec<usize> =
+            (0..order.len()).filter(|&i| data.mask().is_observed(order[i], view)).collect();
+        let samples: Vec<usize> = present.iter().map(|&i| order[i]).collect();
+        let points = geometry_version(&data, view, &samples);
+        for search in [Search::KdTree, Search::Exhaustive] {
+            let found =
+                KnnGraph::of_view(points.view(), &present, order.len(), n_neighbors, search);
+            assert_eq!(found.expect("enough points"), *expected, "view {view}");
+        }
     }
 }

@@ -4,5 +4,4 @@ mod contract;
 mod datasets;
 mod golden;
 mod numerics;
-mod preprocessing;
 mod protocol;
