@@ -4,7 +4,6 @@
 //! first author's code, Multi-Incomplete-view-Clustering.
 
 use crate::shared::clusters_of_rows::ReadOut;
-use crate::shared::elementwise;
 use crate::shared::linear_algebra::{
     add_product, entries, entries_mut, product, set_product, uniform,
 };
@@ -267,11 +266,11 @@ impl View {
             let gram = product(factors.b.t(), factors.b.view());
             let (moment, square) =
                 self.sweep_rows(&mut factors, &gram, 1.0, |u, _, cross, spread, _| {
-                    elementwise::multiply(u, cross, spread, INITIAL_FLOOR);
+                    multiply(u, cross, spread, INITIAL_FLOOR);
                 });
             let down = product(factors.b.view(), square.view());
             let b = entries_mut(&mut factors.b);
-            elementwise::multiply(b, entries(&moment), entries(&down), INITIAL_FLOOR);
+            multiply(b, entries(&moment), entries(&down), INITIAL_FLOOR);
         }
         factors.scale(INITIAL_FLOOR);
         factors
@@ -290,15 +289,46 @@ impl View {
                 self.sweep_rows(factors, &gram, self.weight, |u, weight, cross, spread, place| {
                     let pull = &entries(&pull)[place * k..];
                     let sparsity = &mut sparsity[..u.len()];
-                    elementwise::norm_gradient(u, k, 0.5 * beta, FLOOR, sparsity);
+                    norm_gradient(u, k, 0.5 * beta, FLOOR, sparsity);
                     step(u, weight, [cross, spread, pull, sparsity]);
                 });
             let down = product(factors.b.view(), square.view());
             let b = entries_mut(&mut factors.b);
-            elementwise::multiply_by_root(b, entries(&moment), entries(&down), FLOOR);
+            multiply_by_root(b, entries(&moment), entries(&down), FLOOR);
             factors.scale(FLOOR);
         }
     }
+}
+
+/// x ← x up / max(down, `floor`), the multiplicative step of a least-squares factorization.
+fn multiply(x: &mut [f64], up: &[f64], down: &[f64], floor: f64) {
+    Arch::new().dispatch(|| {
+        for ((x, up), down) in x.iter_mut().zip(up).zip(down) {
+            *x *= up / down.max(floor);
+        }
+    });
+}
+
+/// x ← x √(up / max(down, `floor`)), the damped multiplicative step.
+fn multiply_by_root(x: &mut [f64], up: &[f64], down: &[f64], floor: f64) {
+    Arch::new().dispatch(|| {
+        for ((x, up), down) in x.iter_mut().zip(up).zip(down) {
+            *x *= (up / down.max(floor)).sqrt();
+        }
+    });
+}
+
+/// `steps` ← `factor` x / max(‖x‖, `floor`) row by row: the gradient of the sum of row norms.
+fn norm_gradient(x: &[f64], width: usize, factor: f64, floor: f64, steps: &mut [f64]) {
+    Arch::new().dispatch(|| {
+        for (x, steps) in x.chunks_exact(width).zip(steps.chunks_exact_mut(width)) {
+            let norm = x.iter().map(|x| x * x).sum::<f64>().sqrt();
+            let shrink = factor / norm.max(floor);
+            for (step, x) in steps.iter_mut().zip(x) {
+                *step = shrink * x;
+            }
+        }
+    });
 }
 
 /// u ← u √(c² (X B + α U*) / (c² U (Bᵀ B + α I) + β/2 ∂‖u‖)) for rows of one squared weight c².

@@ -1,10 +1,8 @@
 //! Code shared by several methods.
 
 pub(crate) mod clusters_of_rows;
-pub(crate) mod elementwise;
 pub(crate) mod kernels;
 pub(crate) mod linear_algebra;
 pub(crate) mod observed_rows;
 pub(crate) mod paired_views;
 pub(crate) mod settings;
-pub(crate) mod simplex;

@@ -1,6 +1,5 @@
 //! Multiplicative sweeps of DAIMC's common coefficients, with samples grouped by their views.
 
-use crate::shared::elementwise;
 use crate::shared::linear_algebra::{dot, entries, entries_mut, product, set_product};
 use crate::shared::observed_rows::Observed;
 use cdimc_data::ViewMask;
@@ -162,8 +161,23 @@ impl<'a> Sweep<'a> {
                 *term = p * (product_down - product_up - 2.0 * (cross_up - cross_down));
             }
         });
-        elementwise::sum(terms)
+        sum(terms)
     }
+}
+
+/// Returns the sum of `x`, from eight partial sums.
+fn sum(x: &[f64]) -> f64 {
+    const LANES: usize = 8;
+    let mut sums = [0.0; LANES];
+    let (whole, rest) = x.as_chunks::<LANES>();
+    Arch::new().dispatch(|| {
+        for x in whole {
+            for (sum, x) in sums.iter_mut().zip(x) {
+                *sum += x;
+            }
+        }
+    });
+    sums.iter().chain(rest).sum()
 }
 
 impl Parts {
