@@ -7,11 +7,9 @@ mod execution;
 mod experiment;
 mod figure;
 pub mod fuzzing;
-mod merge;
 mod methods;
 mod page;
 mod plan;
-mod published;
 mod records;
 mod report;
 mod reproduce;
@@ -36,7 +34,7 @@ pub enum Command {
     /// Run the unfinished cells of an experiment and print its table.
     Reproduce(Box<reproduce::Arguments>),
     /// Add what runs and shards have recorded to the records of the workspace.
-    Merge(merge::Arguments),
+    Merge(records::Arguments),
     /// Make the page of the paper's experiments from the records of the workspace.
     Report,
     /// List, fetch and verify the data sets.
@@ -63,7 +61,7 @@ impl Command {
     pub fn run(&self) -> Result<ExitCode> {
         match self {
             Self::Reproduce(arguments) => reproduce::run(arguments),
-            Self::Merge(arguments) => merge::run(arguments),
+            Self::Merge(arguments) => records::merge(arguments),
             Self::Report => page::run(),
             Self::Datasets(command) => datasets::run(command),
             Self::Bench(arguments) => bench::run(arguments),

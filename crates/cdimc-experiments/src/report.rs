@@ -4,8 +4,9 @@ use crate::cell::{Cell, Record, Status};
 use crate::experiment::{Experiment, Figure};
 use crate::figure;
 use crate::methods::BSV;
-use crate::published::Published;
-use crate::table::{Row, Summary, Table, costs, or_dash, places, reasons, standing, tables};
+use crate::table::{
+    Published, Row, Summary, Table, costs, or_dash, places, reasons, standing, tables,
+};
 use crate::text::Grid;
 use anyhow::Result;
 use cdimc_data::write_whole;

@@ -4,8 +4,7 @@
 use super::{DATASETS, Part, Results, data_set, rate_of, shown};
 use crate::figure::{self, Series};
 use crate::methods::{AUTHORS, BSV, agree, changed, configured};
-use crate::published::Entry;
-use crate::table::{Row, Summary, Table, or_dash, rank};
+use crate::table::{Entry, Row, Summary, Table, or_dash, rank};
 use crate::text::{Figures, Grid, blocks, folded};
 use anyhow::{Context, Result};
 use cdimc::report::drawing::{INK, PALETTE};
