@@ -7,8 +7,7 @@ use crate::shared::clusters_of_rows::ReadOut;
 use crate::shared::linear_algebra::{
     entries, entries_mut, nearest_orthonormal, product, transposed, uniform,
 };
-use crate::shared::observed_rows::n_observed_values;
-use crate::shared::paired_views::{PairedViews, stack};
+use crate::shared::observed_rows::{PairedViews, n_observed_values, stack};
 use crate::shared::settings::{counts, require, settings};
 use cdimc_core::{ClusterError, Clusterer, Cost, Fitted, Observer, check::not_negative};
 use cdimc_data::{MultiView, Seed};

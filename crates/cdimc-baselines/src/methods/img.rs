@@ -9,7 +9,7 @@ use crate::shared::linear_algebra::{
     add_product, leading_eigenvectors, mirror_upper, product, solve_general,
     solve_positive_definite, uniform, upper_gram,
 };
-use crate::shared::paired_views::PairedViews;
+use crate::shared::observed_rows::PairedViews;
 use crate::shared::settings::{counts, not_finite, settings};
 use cdimc_core::{
     ClusterError, Clusterer, Cost, Fitted, Observer,

@@ -5,7 +5,7 @@
 
 use crate::shared::clusters_of_rows::ReadOut;
 use crate::shared::linear_algebra::{add_product, product, transposed, uniform};
-use crate::shared::paired_views::{PairedViews, stack};
+use crate::shared::observed_rows::{PairedViews, stack};
 use crate::shared::settings::{counts, settings};
 use cdimc_core::{ClusterError, Clusterer, Fitted, Observer, check::not_negative};
 use cdimc_data::{MultiView, Seed};

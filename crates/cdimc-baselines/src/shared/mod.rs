@@ -4,5 +4,4 @@ pub(crate) mod clusters_of_rows;
 pub(crate) mod kernels;
 pub(crate) mod linear_algebra;
 pub(crate) mod observed_rows;
-pub(crate) mod paired_views;
 pub(crate) mod settings;

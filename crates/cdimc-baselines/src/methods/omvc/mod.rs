@@ -7,8 +7,7 @@ pub(crate) mod view;
 
 use crate::shared::clusters_of_rows::ReadOut;
 use crate::shared::linear_algebra::uniform;
-use crate::shared::observed_rows::{Nonnegative, Observed, scatter_rows};
-use crate::shared::paired_views::stack;
+use crate::shared::observed_rows::{Nonnegative, Observed, scatter_rows, stack};
 use crate::shared::settings::{counts, not_finite, require, require_views, settings};
 use cdimc_core::{
     ClusterError, Clusterer, Fitted, Observer, RowOrder,

@@ -6,8 +6,7 @@
 mod networks;
 
 use crate::shared::clusters_of_rows::ReadOut;
-use crate::shared::observed_rows::Nonnegative;
-use crate::shared::paired_views::PairedViews;
+use crate::shared::observed_rows::{Nonnegative, PairedViews};
 use crate::shared::settings::{at_most, counts, require, settings};
 use candle_core::{Result as TensorResult, Tensor};
 use cdimc_core::check::{at_least_one, below_one, positive};
