@@ -11,6 +11,9 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+/// The version of the records' form.
+pub(crate) const FORMAT: u64 = 2;
+
 /// Everything a cell's result depends on, and the names under which a table shows it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Cell {
@@ -94,9 +97,6 @@ impl Cell {
         seed.stream(&self.dataset).stream(&self.pattern).nth(fold).nth(self.repetition as u64)
     }
 }
-
-/// The version of the records' form.
-pub(crate) const FORMAT: u64 = 2;
 
 /// What became of a cell.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -17,6 +17,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+/// The folder of checkpoints in the folder of an experiment.
+const FOLDER: &str = "checkpoints";
+/// The name of the note in a checkpoint of a cell: the program that wrote it, and what the cell cost.
+const NOTE: &str = "cell";
+
 /// Loads the data, applies the missing pattern, runs the method and scores its labels. Resumes from the checkpoint if
 /// there is one.
 ///
@@ -177,11 +182,6 @@ fn best_view(each: Vec<Clustering>, truth: &[usize]) -> Result<(Clustering, Opti
     let (_, view, clustering) = best.context("no view")?;
     Ok((clustering, Some(format!("view {view}, chosen by the truth"))))
 }
-
-/// The folder of checkpoints in the folder of an experiment.
-const FOLDER: &str = "checkpoints";
-/// The name of the note in a checkpoint of a cell: the program that wrote it, and what the cell cost.
-const NOTE: &str = "cell";
 
 /// Where cells keep their checkpoints, by their keys, and how often.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -43,6 +43,13 @@ const USER_FILE: (&str, &str) = ("thesis.tex", "what cdimc did not write");
 /// Settings of training runs, with and without restarts.
 const SHORT: &str = "[pretrain]\nepochs = 40\n[finetune]\nrounds = 80\n[advanced]\nwide = 48\n";
 
+/// Key of an interrupted run that can be resumed.
+pub(super) const INTERRUPTED: &str = "interrupted run";
+/// Files with times; all others have the same bits in every run.
+const TIMED_FILES: [&str; 3] = ["run.json", "report.html", "comparison.csv"];
+/// Files of every run of `cdimc cluster`.
+const REQUIRED_FILES: [&str; 4] = ["labels.csv", "markers.csv", "report.html", "run.json"];
+
 /// A command on small data.
 pub(super) struct ChildProcess {
     pub(super) name: &'static str,
@@ -195,13 +202,6 @@ fn out(place: &Path) -> PathBuf {
 /// Parts of a result, each with a digest of its bits; empty without a result.
 pub(super) type State = BTreeMap<String, String>;
 
-/// Key of an interrupted run that can be resumed.
-pub(super) const INTERRUPTED: &str = "interrupted run";
-
-/// Files with times; all others have the same bits in every run.
-const TIMED_FILES: [&str; 3] = ["run.json", "report.html", "comparison.csv"];
-/// Files of every run of `cdimc cluster`.
-const REQUIRED_FILES: [&str; 4] = ["labels.csv", "markers.csv", "report.html", "run.json"];
 /// Returns the state of the output of a `cdimc` command, a file or a folder.
 fn result(out: &Path) -> Result<State> {
     if out.is_file() {

@@ -20,6 +20,24 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
+/// Pairs of processes with one output, for each command.
+const CONCURRENT_RUNS: usize = 5;
+/// Number of nearly full disks for each command: the first has 4 kB left, each next one twice as much.
+const FULL_DISKS: usize = 8;
+/// Number of kills per round; the last two of a round come at the last rename.
+const KILLS_PER_ROUND: usize = 8;
+/// System calls that change files, by kind. With a question mark, `strace` ignores calls that a machine lacks.
+const KINDS: [(&str, &str); 3] = [
+    ("a write", "write writev pwrite64 ftruncate"),
+    ("an fsync", "fsync fdatasync"),
+    (
+        "a change of names",
+        "rename renameat renameat2 mkdir mkdirat unlink unlinkat rmdir link linkat",
+    ),
+];
+/// Exit code of a job that was asked to end.
+const TERMINATED: i32 = 128 + 15;
+
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Kills and terminations at random moments and at the last rename, divided among all commands.
@@ -32,13 +50,6 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 0)]
     seed: u64,
 }
-
-/// Pairs of processes with one output, for each command.
-const CONCURRENT_RUNS: usize = 5;
-/// Number of nearly full disks for each command: the first has 4 kB left, each next one twice as much.
-const FULL_DISKS: usize = 8;
-/// Number of kills per round; the last two of a round come at the last rename.
-const KILLS_PER_ROUND: usize = 8;
 
 /// Runs the command. The exit code is 1 if any check failed.
 ///
@@ -190,16 +201,6 @@ fn judge(undisturbed: &State, [before, after]: [&State; 2], end: End) -> Result<
     Ok(())
 }
 
-/// System calls that change files, by kind. With a question mark, `strace` ignores calls that a machine lacks.
-const KINDS: [(&str, &str); 3] = [
-    ("a write", "write writev pwrite64 ftruncate"),
-    ("an fsync", "fsync fdatasync"),
-    (
-        "a change of names",
-        "rename renameat renameat2 mkdir mkdirat unlink unlinkat rmdir link linkat",
-    ),
-];
-
 /// The `nth` call of this name in the main thread, which writes all files.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Call {
@@ -219,9 +220,6 @@ enum Fault<'a> {
     /// A disk with this much space.
     Full { disk: &'a Disk, kilobytes: u64 },
 }
-
-/// Exit code of a job that was asked to end.
-const TERMINATED: i32 = 128 + 15;
 
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -17,6 +17,13 @@ use ndarray::{Array2, Axis};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+const FACTORIZATIONS: &str = include_str!("../../tests/fixtures/factorizations.json");
+const N_SAMPLES: usize = 60;
+const CHUNK: usize = 20;
+const ITERATIONS: usize = 5;
+const KERNEL_AND_PAIRED: &str = include_str!("../../tests/fixtures/kernel_and_paired.json");
+const MKKM_IK: &str = include_str!("../../tests/fixtures/mkkm_ik.json");
+
 fn list(value: &Value) -> &[Value] {
     value.as_array().unwrap()
 }
@@ -74,11 +81,6 @@ fn assert_all_close<'a>(
 fn nan_is_not_close() {
     assert_close("weights", &[2.0, f64::NAN], &[2.0, 1.0]);
 }
-
-const FACTORIZATIONS: &str = include_str!("../../tests/fixtures/factorizations.json");
-const N_SAMPLES: usize = 60;
-const CHUNK: usize = 20;
-const ITERATIONS: usize = 5;
 
 fn factorizations() -> Value {
     serde_json::from_str(FACTORIZATIONS).unwrap()
@@ -179,9 +181,6 @@ fn omvc_equals_the_reference_after_one_pass_and_two_for_both_weights() {
         }
     }
 }
-
-const KERNEL_AND_PAIRED: &str = include_str!("../../tests/fixtures/kernel_and_paired.json");
-const MKKM_IK: &str = include_str!("../../tests/fixtures/mkkm_ik.json");
 
 fn fixture(part: &str) -> Value {
     serde_json::from_str::<Value>(KERNEL_AND_PAIRED).unwrap()[part].take()

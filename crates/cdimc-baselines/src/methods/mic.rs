@@ -15,6 +15,13 @@ use cdimc_data::{MultiView, Seed};
 use ndarray::{Array1, Array2, Axis, s};
 use pulp::Arch;
 
+/// Smallest denominator of the initial factorizations (authors' code).
+const INITIAL_FLOOR: f64 = 1e-10;
+/// Smallest value of all other denominators and row norms (authors' code).
+const FLOOR: f64 = 1e-30;
+/// Number of rows read together: few enough for a fast cache at hundreds of features.
+const BLOCK_ROWS: usize = 128;
+
 settings! {
     /// Weighted nonnegative factorization of every view with a common consensus U*.
     ///
@@ -150,14 +157,6 @@ impl Clusterer for Mic {
         Ok(read_out.scaled_to_largest_entry(embedding)?.into())
     }
 }
-
-/// Smallest denominator of the initial factorizations (authors' code).
-const INITIAL_FLOOR: f64 = 1e-10;
-/// Smallest value of all other denominators and row norms (authors' code).
-const FLOOR: f64 = 1e-30;
-
-/// Number of rows read together: few enough for a fast cache at hundreds of features.
-const BLOCK_ROWS: usize = 128;
 
 /// Factors of one view; rows of `u` are in the order of the [`View`].
 pub(crate) struct Factors {

@@ -21,6 +21,9 @@ use serde::{Deserialize, Serialize};
 
 const NAME: &str = "mkkm-ik-mkc";
 
+/// Largest number of variables: the number of supports is 2^m, so callers refuse more.
+const MAX_VARIABLES: usize = 16;
+
 /// Coefficients of the other kernels when one kernel is completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -276,9 +279,6 @@ impl Clusterer for MkkmIkMkc {
         })
     }
 }
-
-/// Largest number of variables: the number of supports is 2^m, so callers refuse more.
-const MAX_VARIABLES: usize = 16;
 
 /// Returns the minimizer and the minimum of ½ γᵀQγ + fᵀγ over γ ≥ 0, Σγ = 1, for positive semidefinite Q.
 ///

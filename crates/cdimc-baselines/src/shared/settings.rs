@@ -4,6 +4,10 @@ use cdimc_core::ClusterError;
 use cdimc_core::check::{at_least_one, setting};
 use std::fmt::Arguments;
 
+/// Largest count that determines memory before any computation: k-means starts, which run together, and units of a
+/// layer.
+const MAX_COUNT: usize = 10_000;
+
 /// Defines the settings of a method, each with its default. Files and programs write their names in kebab-case.
 macro_rules! settings {
     (
@@ -28,10 +32,6 @@ macro_rules! settings {
     };
 }
 pub(crate) use settings;
-
-/// Largest count that determines memory before any computation: k-means starts, which run together, and units of a
-/// layer.
-const MAX_COUNT: usize = 10_000;
 
 /// Checks that all counts and the `restarts` of k-means are at least 1, and limits the restarts.
 pub(crate) fn counts(

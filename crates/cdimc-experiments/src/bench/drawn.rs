@@ -21,6 +21,11 @@ pub(crate) const CLUSTERS: usize = 8;
 /// The share of the counts that fall on the columns of a kind's own.
 const OWN: f64 = 0.2;
 
+/// Samples of a part.
+const PART: usize = 100_000;
+/// Columns of each of two views in parts.
+pub(crate) const WIDTH: usize = 40;
+
 /// Sizes of the tables: samples, columns and draws of a sparse row, columns of the dense table.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sizes {
@@ -79,11 +84,6 @@ pub(crate) fn read(case: &Case) -> Result<MultiView> {
     let views: Vec<Matrix> = vec![sparse.into(), dense.into()];
     Ok(MultiView::from_nan_rows(views)?)
 }
-
-/// Samples of a part.
-const PART: usize = 100_000;
-/// Columns of each of two views in parts.
-pub(crate) const WIDTH: usize = 40;
 
 struct Drawn {
     n_samples: usize,

@@ -19,6 +19,10 @@ use std::fmt;
 /// difference of 3 points a failure, and a large one no difference of more than 5 a success.
 const TOLERANCE: [f64; 2] = [3.0, 5.0];
 
+/// The curves of the figures that stand out, in the same colors in all figures. The others are gray.
+const COLORED: [(&str, RGBColor); 3] =
+    [(AUTHORS, PALETTE[3]), (CdimcNet::NAME, PALETTE[0]), ("t-mixture", PALETTE[2])];
+
 /// How our number compares with the paper's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Verdict {
@@ -75,10 +79,6 @@ impl fmt::Display for Verdict {
         f.write_str(self.shown().0)
     }
 }
-
-/// The curves of the figures that stand out, in the same colors in all figures. The others are gray.
-const COLORED: [(&str, RGBColor); 3] =
-    [(AUTHORS, PALETTE[3]), (CdimcNet::NAME, PALETTE[0]), ("t-mixture", PALETTE[2])];
 
 /// A data set: ACC against the rate, settings, and every method at every rate.
 pub(super) fn part(part: &Part<'_>, figures: &mut Figures) -> Result<String> {

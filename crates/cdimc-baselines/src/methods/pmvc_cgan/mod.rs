@@ -21,6 +21,9 @@ use std::ops::Range;
 
 const NAME: &str = "pmvc-cgan";
 
+/// Number of rows per block outside training.
+const BLOCK_ROWS: usize = 4096;
+
 settings! {
     /// Partial multi-view clustering by a consistent GAN: two views, every sample in both or in one.
     ///
@@ -148,9 +151,6 @@ impl Clusterer for PmvcCgan {
         Ok(clustering.into())
     }
 }
-
-/// Number of rows per block outside training.
-const BLOCK_ROWS: usize = 4096;
 
 /// State of the method on two views, `(n_v, m_v)` each: paired samples first, in the same order in both.
 struct Training<'a> {
