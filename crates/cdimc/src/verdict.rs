@@ -5,6 +5,7 @@ use crate::markers::Markers;
 use crate::numbers::rounded;
 use crate::warnings::{DISSOLVED, Sign};
 use cdimc_core::Clustering;
+use serde::Serialize;
 
 /// Confidence from which a sample counts as sure.
 pub(crate) const SURE: f64 = 0.9;
@@ -19,7 +20,8 @@ const SOUND: &str = "Looks sound: no check raised a doubt about the clusters.";
 const UNCHECKED: &str = "The number of clusters was given, not checked.";
 
 /// How far clusters can be trusted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Trust {
     /// No check raised a doubt.
     Sound,
@@ -30,16 +32,19 @@ pub enum Trust {
 }
 
 /// The verdict on the clusters of an analysis.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Verdict {
     /// How far to trust the clusters.
     pub trust: Trust,
     /// Results of checks that are not among the warnings, one sentence each.
     pub doubts: Vec<String>,
+    #[serde(skip)]
     n_reasons: usize,
     /// Percentage of the samples that are not sure; 0 if the method has no probabilities.
+    #[serde(skip)]
     unsure: f64,
     /// Whether the number of clusters was chosen on the data.
+    #[serde(skip)]
     is_proposed: bool,
 }
 

@@ -85,6 +85,8 @@ fn what_the_commands_print_and_the_heads_of_their_tables_are_in_a_snapshot() {
         write!(printed, "$ cdimc {}\n{out}{errors}\n", expanded(line)).unwrap();
     }
     assert!(desk.text("pattern.svg").starts_with("<svg"));
+    let verdict = desk.record("out")["verdict"].clone();
+    assert_eq!(verdict, serde_json::json!({ "trust": "sound", "doubts": [] }));
     let mut heads = Vec::new();
     for folder in ["out", "why", "filled", "methods"] {
         for entry in std::fs::read_dir(desk.path(folder)).unwrap() {

@@ -109,6 +109,7 @@ impl Run {
         if let Some(line) = comparison.as_ref().and_then(Comparison::untested) {
             terminal.message(&line);
         }
+        self.record.verdict = Some(verdict);
         self.output.finish(&self.record)?;
         say!("{}", report.display());
         Ok(())

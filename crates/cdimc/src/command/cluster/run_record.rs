@@ -7,6 +7,7 @@ use crate::command::input::Input;
 use crate::core::CHECKPOINT;
 use crate::mixture::Stability;
 use crate::tables::datasets::sha256;
+use crate::verdict::Verdict;
 use crate::warnings::Warning;
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
@@ -62,6 +63,9 @@ pub(crate) struct RunRecord {
     /// Warnings about the files: ids, codes for "not measured", rows that are not samples.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) data_warnings: Vec<String>,
+    /// How far to trust the clusters, and doubts that are not among the warnings.
+    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    pub(crate) verdict: Option<Verdict>,
     /// Warnings that the clusters may be meaningless.
     #[serde(skip_deserializing)]
     pub(crate) warnings: Vec<Warning>,
