@@ -1,10 +1,11 @@
-//! Summary of a mask: missing rates, samples by number of views, and warnings.
+//! Summary of a mask: missing rates, and samples by number of views.
 
 use crate::ViewMask;
 use serde::Serialize;
-use std::{cmp::Reverse, collections::BTreeMap, fmt};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
-/// Counts of a mask; `Display` writes a short text.
+/// Counts of a mask.
 ///
 /// ```
 /// use cdimc_data::{MaskReport, ViewMask};
@@ -75,12 +76,6 @@ impl MaskReport {
         self.observed.iter().map(rate).collect()
     }
 
-    /// Returns the missing fraction of all (sample, view) cells.
-    pub(crate) fn missing_cells(&self) -> f64 {
-        let observed: usize = self.observed.iter().sum();
-        1.0 - observed as f64 / (self.n_samples * self.n_views()) as f64
-    }
-
     /// Returns whether common samples link view `u` to view `v`, directly or through other views.
     ///
     /// # Panics
@@ -104,33 +99,6 @@ impl MaskReport {
     }
 }
 
-impl fmt::Display for MaskReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(
-            f,
-            "{} samples, {} views, {} samples complete, {:.1} % of the cells missing",
-            self.n_samples,
-            self.n_views(),
-            self.n_complete(),
-            100.0 * self.missing_cells()
-        )?;
-        for (view, (observed, rate)) in self.observed.iter().zip(self.missing_rates()).enumerate() {
-            writeln!(f, "view {view}: {observed} observed, {:.1} % missing", 100.0 * rate)?;
-        }
-        for (n_views, n_samples) in self.samples_by_views.iter().enumerate().skip(1) {
-            let views = if n_views == 1 { "view" } else { "views" };
-            writeln!(f, "{n_samples} samples observed in {n_views} {views}")?;
-        }
-        for (view, _) in self.observed.iter().enumerate().filter(|&(_, &n)| n == 1) {
-            writeln!(f, "warning: view {view} is observed for one sample only")?;
-        }
-        for (u, v) in self.disjoint_views() {
-            writeln!(f, "warning: views {u} and {v} are observed for no common sample")?;
-        }
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -143,19 +111,10 @@ mod tests {
         assert_eq!(report.observed, vec![2, 2, 1]);
         assert_eq!(report.samples_by_views, vec![0, 1, 2, 0]);
         assert_eq!(report.common, vec![vec![2, 1, 1], vec![1, 2, 0], vec![1, 0, 1]]);
-        assert_eq!((report.n_complete(), report.missing_cells()), (0, 1.0 - 5.0 / 9.0));
-        assert_eq!(
-            report.to_string(),
-            "3 samples, 3 views, 0 samples complete, 44.4 % of the cells missing\n\
-             view 0: 2 observed, 33.3 % missing\n\
-             view 1: 2 observed, 33.3 % missing\n\
-             view 2: 1 observed, 66.7 % missing\n\
-             1 samples observed in 1 view\n\
-             2 samples observed in 2 views\n\
-             0 samples observed in 3 views\n\
-             warning: view 2 is observed for one sample only\n\
-             warning: views 1 and 2 are observed for no common sample\n"
-        );
+        assert_eq!(report.n_complete(), 0);
+        assert_eq!(report.missing_rates(), [1.0 - 2.0 / 3.0, 1.0 - 2.0 / 3.0, 1.0 - 1.0 / 3.0]);
+        assert_eq!(report.disjoint_views(), [(1, 2)]);
+        assert!(report.are_related(1, 2));
     }
 
     #[test]

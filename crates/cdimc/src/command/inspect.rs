@@ -15,7 +15,7 @@ use std::path::PathBuf;
 /// Columns whose spreads differ by more than this factor get a warning.
 const SCALE_DIFFERENCE: f64 = 100.0;
 
-/// Show who has what, and what looks odd, before clustering
+/// Show which samples have which views, and what looks odd, before clustering
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  cdimc inspect --view rna.csv --view methylation.parquet --view protein.npy --id patient"
@@ -44,8 +44,8 @@ impl Inspect {
         let mut joined = crate::tables::join(tables, self.input.strict)?;
         joined.warnings.extend(note);
         let report = MaskReport::new(joined.data.mask());
-        say!("\n{} samples in {} views", joined.data.n_samples(), joined.data.n_views());
-        print_patterns(&joined, &report)?;
+        say!("");
+        print_patterns(&joined.names, &report)?;
         print_findings(&joined, &report)?;
         for line in self.input.unused() {
             say!("{line}");
@@ -130,12 +130,13 @@ fn say_table(table: &Table) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn print_patterns(joined: &Joined, report: &MaskReport) -> anyhow::Result<()> {
-    let n = joined.data.n_samples() as f64;
-    let width =
-        joined.names.iter().map(|name| name.chars().count()).max().unwrap_or(0).clamp(6, 14) + 2;
+/// Prints the number of samples, the sets of views that occur, with their numbers of samples, and the share of samples that each view misses.
+pub(super) fn print_patterns(names: &[String], report: &MaskReport) -> anyhow::Result<()> {
+    say!("{} samples in {} views", report.n_samples, names.len());
+    let n = report.n_samples as f64;
+    let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).clamp(6, 14) + 2;
     let cut = |name: &String| name.chars().take(14).collect::<String>();
-    let header: String = joined.names.iter().map(|name| format!("{:<width$}", cut(name))).collect();
+    let header: String = names.iter().map(|name| format!("{:<width$}", cut(name))).collect();
     say!("{:>16}  {header}", "samples");
     for (views, count) in &report.patterns {
         let marks: String =

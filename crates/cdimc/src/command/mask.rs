@@ -1,9 +1,9 @@
 //! `cdimc mask`: hides part of complete tables, for experiments.
 
 use super::input::Input;
+use super::inspect::print_patterns;
 use super::output::{OutputFolder, csv_bytes, unused, view_file};
-use crate::data::{DataError, MissingPattern, Seed, ViewMask};
-use crate::say;
+use crate::data::{DataError, MaskReport, MissingPattern, Seed, ViewMask};
 use anyhow::anyhow;
 use clap::Args;
 use std::collections::HashSet;
@@ -88,8 +88,7 @@ impl Mask {
             "command": "mask", "pattern": self.pattern, "seed": self.seed, "input": self.input,
         });
         output.finish(&record)?;
-        say!("{}", crate::data::MaskReport::new(&mask));
-        Ok(())
+        print_patterns(&joined.names, &MaskReport::new(&mask))
     }
 }
 
