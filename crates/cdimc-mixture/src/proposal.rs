@@ -80,8 +80,7 @@ pub fn propose(curve: &[HeldOut]) -> Option<Proposal> {
         "shared information rises up to the last number tried: more clusters may share more".into()
     } else {
         format!(
-            "shared information rises less beyond it; {:.0} % of the splits choose it; the data support {} \
-             clearly, up to {}",
+            "{:.0} % of the splits choose it; the data support {} clearly, up to {}",
             100.0 * share,
             supported.clearly,
             supported.up_to
