@@ -145,7 +145,9 @@ impl Cluster {
 
     fn begin(self, threads: usize, terminal: &Terminal) -> anyhow::Result<Run> {
         if self.clusters.is_none() && self.k_range.is_none() {
-            bail!("-k N or --k-range FROM..TO is needed");
+            bail!(
+                "-k N or --k-range FROM..TO is needed; if you do not know the number, begin with --k-range 1..12"
+            );
         }
         // A wrong name or setting is found before any file is read.
         let settings = self.settings()?;

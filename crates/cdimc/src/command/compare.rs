@@ -21,7 +21,7 @@ use std::iter;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// Run several methods on the same files and set them side by side
+/// Run several methods on the same files and compare their clusters
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  cdimc compare --view rna.csv --view protein.npy --id patient -k 4 --method all -o compared"

@@ -26,10 +26,10 @@ pub(crate) struct Input {
     #[arg(long = "view", value_name = "[NAME=]FILE[#MEMBER]", required = true)]
     #[serde(with = "as_text")]
     pub(crate) views: Vec<ViewSource>,
-    /// Column or array with the sample names that join the tables
+    /// Column or array with the sample names that join the tables; nearly always needed with several tables
     #[arg(long, value_name = "[FILE=]COLUMN")]
     pub(crate) id: Vec<String>,
-    /// Column of known classes, never used to find clusters
+    /// Column of known classes, left out of the view; compare scores against it
     #[arg(long, value_name = "COLUMN")]
     pub(crate) label: Option<String>,
     /// Value for "not measured", besides empty cells, NA and NaN
@@ -60,7 +60,7 @@ pub(crate) struct Input {
     /// Several rows of one sample or features of one name: refuse, first or mean
     #[arg(long, value_name = "WHICH", default_value = "refuse", hide_short_help = true)]
     pub(crate) replicates: Replicates,
-    /// Memory for the content of a packed file
+    /// Memory for the unpacked content of a file
     #[arg(long, value_name = "BYTES", hide_short_help = true)]
     pub(crate) max_bytes: Option<u64>,
     /// Refuse single missing cells; else column means fill them

@@ -45,8 +45,8 @@ impl Report<'_> {
             let n_single = incomplete.iter().filter(|&&i| sets[i].len() == 1).count();
             if !incomplete.is_empty() {
                 page.paragraph(&format!(
-                    "{} samples lack a view. With all views, {n_single} of them would be in the cluster that they have, and {} in \
-                     one of several (column `set` of labels.csv). Such sets are right for about {} % of the sure and of the unsure ones.",
+                    "{} samples lack a view. With all views, {n_single} of them would probably be in the cluster that they have, and {} \
+                     in one of several (column `set` of labels.csv). Such sets are right for about {} % of the sure and of the unsure ones.",
                     incomplete.len(),
                     incomplete.len() - n_single,
                     100.0 * coverage

@@ -128,7 +128,9 @@ impl Run {
         let number = match (self.record.n_clusters, self.record.k_range) {
             (_, Some(range)) => Number::Within(range),
             (Some(n_clusters), None) => Number::Known(n_clusters),
-            (None, None) => bail!("-k N or --k-range FROM..TO is needed"),
+            (None, None) => bail!(
+                "-k N or --k-range FROM..TO is needed; if you do not know the number, begin with --k-range 1..12"
+            ),
         };
         let seed = Seed::new(self.record.seed);
         let mut analysis = Analysis::new(&self.configured, &self.joined, number, seed);
