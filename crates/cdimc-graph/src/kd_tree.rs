@@ -140,25 +140,3 @@ impl<'a> Tree<'a> {
         distance * distance * (1.0 + 1e-12) + f64::MIN_POSITIVE
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_tree_finds_equal_points_at_distance_0() {
-        // 300 points, each three times.
-        let points: Vec<f64> = (0..900)
-            .map(|i| f64::from(i % 300))
-            .flat_map(|x| [x.sin(), x.cos(), x / 300.0])
-            .collect();
-        let cloud = Cloud::new(&points, 3);
-        let found = Tree::new(&cloud, false).unwrap().nearest(2);
-        for (i, found) in found.iter().enumerate() {
-            let found: Vec<_> =
-                found.iter().map(|near| (near.point as usize, near.squared_distance())).collect();
-            let equal = (0..900).filter(|&j| j != i && j % 300 == i % 300).map(|j| (j, 0.0));
-            assert_eq!(found, equal.collect::<Vec<_>>());
-        }
-    }
-}
