@@ -10,7 +10,7 @@ use crate::model::passes::moments_of;
 use crate::observations::Observations;
 use crate::responsibilities::Responsibilities;
 use crate::search::Search;
-use crate::search::merge_split::Groups;
+use crate::search::merge_split::values_of_groups;
 use crate::watch::Watch;
 use approx::{assert_abs_diff_eq, assert_relative_eq};
 use cdimc_core::Silent;
@@ -114,8 +114,9 @@ fn groups_halves_and_shared_information_match_the_reference() {
         effort: (1, 1),
         seed: Seed::new(0),
     };
-    let groups = Groups::new(&search, &observations, &fit.responsibilities, &fit.pooled);
-    let found = groups.values(&[vec![0], vec![1], vec![2], vec![3], vec![0, 1]]);
+    let rows = (&observations, &fit.responsibilities);
+    let groups = [vec![0], vec![1], vec![2], vec![3], vec![0, 1]];
+    let found = values_of_groups(&search, rows, &fit.pooled, &groups);
     let mut expected: Vec<f64> = golden.array("groups").iter().copied().collect();
     expected.push(golden.number("merged01"));
     for (found, expected) in found.iter().zip(expected) {

@@ -57,79 +57,57 @@ pub(crate) fn improve(
     Ok(())
 }
 
-/// Rows and responsibilities of every cluster, for the likelihoods of groups.
-pub(crate) struct Groups<'a> {
-    search: &'a Search<'a>,
-    moments: Moments,
-    /// Pooled scatters, one per view.
-    pooled: &'a [Pooled],
-    /// Members by view and cluster.
-    members: Vec<Vec<Members>>,
-}
-
-/// Rows of one view that belong to one cluster.
-#[derive(Default)]
-struct Members {
-    rows: BlockView,
-    responsibilities: Vec<f64>,
-}
-
-impl<'a> Groups<'a> {
-    pub(crate) fn new(
-        search: &'a Search<'a>,
-        observations: &Observations,
-        responsibilities: &Responsibilities,
-        pooled: &'a [Pooled],
-    ) -> Self {
-        let k = responsibilities.n_clusters;
-        let of_view = |v: usize| {
-            let q = observations.widths[v];
-            let mut members: Vec<Members> = (0..k).map(|_| Members::default()).collect();
-            let blocks = observations.blocks.iter();
-            for (block, values) in blocks.zip(responsibilities.values.chunks_exact(k * BLOCK)) {
-                let view = &block.views[v];
-                for (j, &i) in view.samples.iter().enumerate() {
-                    for (c, members) in members.iter_mut().enumerate() {
-                        let r = values[c * BLOCK + i as usize];
-                        if r > MIN_RESPONSIBILITY {
-                            members.rows.push(0, view.row(j, q));
-                            members.responsibilities.push(r);
-                        }
-                    }
-                }
+/// Returns the log-likelihood of each of `groups`, unions of clusters of `observations`, as one cluster with the scatters
+/// `pooled`.
+pub(crate) fn values_of_groups(
+    search: &Search<'_>,
+    (observations, responsibilities): (&Observations, &Responsibilities),
+    pooled: &[Pooled],
+    groups: &[Vec<usize>],
+) -> Vec<f64> {
+    let moments = moments_of(observations, responsibilities).merged(groups);
+    let n = search.observations.n_samples as f64;
+    let weighted = |size: &f64| size * (size / n + MIN_WEIGHT).ln();
+    let mut values: Vec<f64> = moments.sizes.iter().map(weighted).collect();
+    let mut densities = Densities::default();
+    for (v, of_view) in moments.views.iter().enumerate() {
+        let resolutions = &search.observations.resolutions[v];
+        let components = Components::fit(of_view, &pooled[v], resolutions, search.prior);
+        let members = members(observations, responsibilities, v);
+        for (g, group) in groups.iter().enumerate() {
+            let component = components.select(&[g]);
+            for (rows, responsibilities) in group.iter().map(|&c| &members[c]) {
+                densities.of(rows, &component, search.prior.nu);
+                let logs = responsibilities.iter().zip(&densities.logs);
+                values[g] += logs.map(|(r, log)| r * log).sum::<f64>();
             }
-            members
-        };
-        let members = (0..observations.n_views()).map(of_view).collect();
-        Self { search, moments: moments_of(observations, responsibilities), pooled, members }
+        }
     }
+    values
+}
 
-    /// Returns the log-likelihood of each of `groups`, unions of clusters, as one cluster.
-    pub(crate) fn values(&self, groups: &[Vec<usize>]) -> Vec<f64> {
-        let moments = self.moments.merged(groups);
-        let n = self.search.observations.n_samples;
-        let mut values: Vec<f64> =
-            moments.sizes.iter().map(|size| size * (size / n as f64 + MIN_WEIGHT).ln()).collect();
-        let nu = self.search.prior.nu;
-        let mut densities = Densities::default();
-        for (v, of_view) in moments.views.iter().enumerate() {
-            let components = Components::fit(
-                of_view,
-                &self.pooled[v],
-                &self.search.observations.resolutions[v],
-                self.search.prior,
-            );
-            for (g, group) in groups.iter().enumerate() {
-                let component = components.select(&[g]);
-                for members in group.iter().map(|&c| &self.members[v][c]) {
-                    densities.of(&members.rows, &component, nu);
-                    let logs = members.responsibilities.iter().zip(&densities.logs);
-                    values[g] += logs.map(|(r, log)| r * log).sum::<f64>();
+/// Returns the rows of view `v` that belong to each cluster, and their responsibilities.
+fn members(
+    observations: &Observations,
+    responsibilities: &Responsibilities,
+    v: usize,
+) -> Vec<(BlockView, Vec<f64>)> {
+    let k = responsibilities.n_clusters;
+    let mut members = vec![(BlockView::default(), Vec::new()); k];
+    let blocks = observations.blocks.iter();
+    for (block, values) in blocks.zip(responsibilities.values.chunks_exact(k * BLOCK)) {
+        let view = &block.views[v];
+        for (j, &i) in view.samples.iter().enumerate() {
+            for (c, (rows, of_rows)) in members.iter_mut().enumerate() {
+                let r = values[c * BLOCK + i as usize];
+                if r > MIN_RESPONSIBILITY {
+                    rows.push(0, view.row(j, observations.widths[v]));
+                    of_rows.push(r);
                 }
             }
         }
-        values
     }
+    members
 }
 
 /// Returns (loss, a, b) for merging each pair of [`near_pairs`].
@@ -137,8 +115,8 @@ fn merge_losses(search: &Search<'_>, fit: &Fit) -> Vec<(f64, usize, usize)> {
     let pairs = near_pairs(fit);
     let single = (0..search.n_clusters).map(|c| vec![c]);
     let sets: Vec<_> = single.chain(pairs.iter().map(|&(a, b)| vec![a, b])).collect();
-    let groups = Groups::new(search, search.observations, &fit.responsibilities, &fit.pooled);
-    let values = groups.values(&sets);
+    let rows = (search.observations, &fit.responsibilities);
+    let values = values_of_groups(search, rows, &fit.pooled, &sets);
     let losses = pairs.iter().zip(&values[search.n_clusters..]);
     losses.map(|(&(a, b), merged)| (values[a] + values[b] - merged, a, b)).collect()
 }
@@ -197,8 +175,9 @@ fn splits(
         }
         let observations = search.observations.select(&samples);
         let halves = halve(search, &observations, &fit.pooled, seed.nth(c as u64), watch)?;
-        let of_halves = Groups::new(search, &observations, &halves.responsibilities, &fit.pooled);
-        let values = of_halves.values(&[vec![0], vec![1], vec![0, 1]]);
+        let rows = (&observations, &halves.responsibilities);
+        let sets = [vec![0], vec![1], vec![0, 1]];
+        let values = values_of_groups(search, rows, &fit.pooled, &sets);
         let gain = values[0] + values[1] - values[2];
         found.push(Split { c, gain, samples, halves: halves.moments });
     }
