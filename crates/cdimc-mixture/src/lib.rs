@@ -22,7 +22,6 @@ const NAME: &str = "t-mixture";
 
 mod archive;
 mod association;
-mod by_view;
 mod calibration;
 mod choice;
 mod cluster_number;

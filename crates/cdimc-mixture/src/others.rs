@@ -1,10 +1,13 @@
-//! Clusters by all views except one, so that this view can be tested against independent clusters.
+//! Views by themselves: the contribution of each to every cluster, the clusters by each view alone, and the clusters by
+//! all views except one, so that this view can be tested against independent clusters.
 
+use crate::criterion::each_contribution;
 use crate::fitted::FittedMixture;
 use crate::model::passes::expectation;
 use crate::search::{self, Search, SearchState};
 use cdimc_core::{ClusterError, Model, Observer, Step};
 use cdimc_data::Seed;
+use ndarray::Array2;
 
 /// Starts of the search on the other views, and how many run to the end of EM.
 const EFFORT: (usize, usize) = (4, 2);
@@ -12,6 +15,34 @@ const EFFORT: (usize, usize) = (4, 2);
 const MIN_SAMPLES_PER_CLUSTER: usize = 2;
 
 impl FittedMixture {
+    /// Returns the shared information of every view with the others in every cluster, `(n_views, n_clusters)`: the
+    /// mean of `log p(all views) - log p(this view) - log p(the others)` in nats; NaN without samples that have the
+    /// view and another.
+    ///
+    /// The value is -log w if all views separate a cluster of weight w, 0 if this view does not, and negative if it
+    /// contradicts the others.
+    pub fn contributions_by_cluster(&self) -> Array2<f64> {
+        let mut sums = Array2::<f64>::zeros((self.observations.n_views(), self.n_clusters()));
+        let mut counts = sums.clone();
+        each_contribution(&self.observations, &self.model.mixture, |v, i, nats| {
+            sums[[v, self.labels[i]]] += nats;
+            counts[[v, self.labels[i]]] += 1.0;
+        });
+        sums / counts
+    }
+
+    /// Returns for each view the clusters by this view alone, of the samples that have it.
+    pub fn labels_by_view(&self) -> Vec<Vec<Option<usize>>> {
+        let of_view = |v: usize| {
+            let one = self.observations.without_rows(|_, w| w != v);
+            let all = self.model.responsibilities(&one).labels();
+            let mut labels = vec![None; all.len()];
+            one.each_row(v, |i, _| labels[i] = Some(all[i]));
+            labels
+        };
+        (0..self.observations.n_views()).map(of_view).collect()
+    }
+
     /// Returns for each view the clusters by the other views, in any order of numbers; `None` for a sample without
     /// another view, and for all samples if these are too few. Returns `None` for a single view.
     ///
@@ -83,7 +114,6 @@ mod tests {
     use crate::TMixture;
     use cdimc_core::Silent;
     use cdimc_data::MultiView;
-    use ndarray::Array2;
     use rand::Rng;
 
     #[test]
@@ -110,5 +140,32 @@ mod tests {
         let one = MultiView::from_nan_rows(vec![data.view(2).to_owned()]).unwrap();
         let (model, _) = settings.train(&one, 2, Seed::new(1), &Silent).unwrap();
         assert_eq!(model.labels_by_others(Seed::new(1), &Silent).unwrap(), None);
+    }
+
+    #[test]
+    fn a_view_contributes_to_the_clusters_that_it_separates() {
+        let mut rng = Seed::new(4).rng();
+        let n = 150;
+        // The first view separates all three clusters, the second only the last, and the third no cluster.
+        let mut view = |center: fn(usize) -> f64| {
+            Array2::from_shape_fn((n, 4), |(i, _)| center(i % 3) + rng.gen_range(-1.0..1.0))
+        };
+        let views =
+            vec![view(|c| 5.0 * c as f64), view(|c| if c == 2 { 5.0 } else { 0.0 }), view(|_| 0.0)];
+        let data = MultiView::from_nan_rows(views).unwrap();
+        let settings = TMixture { starts: 4, ..TMixture::default() };
+        let (model, clustering) = settings.train(&data, 3, Seed::new(1), &Silent).unwrap();
+        let found = model.contributions_by_cluster();
+        let labels = &clustering.labels;
+        let by_view = model.labels_by_view();
+        let alike = |v: usize| (0..n).filter(|&i| by_view[v][i] == Some(labels[i])).count();
+        assert!(alike(0) == n && alike(1) < n, "{} {}", alike(0), alike(1));
+        assert!((found[[0, labels[2]]] - 3.0_f64.ln()).abs() < 0.1, "{found}");
+        assert!((found[[1, labels[2]]] - 3.0_f64.ln()).abs() < 0.1, "{found}");
+        assert!(found[[1, labels[0]]] < 0.7, "{found}");
+        assert!(found.row(2).iter().all(|x| x.abs() < 0.3), "{found}");
+        let all = labels.iter().map(|&c| found[[0, c]]).sum::<f64>() / n as f64;
+        let contribution = model.model.findings.contributions[0].shared_information.unwrap();
+        assert!((all - contribution).abs() < 1e-9);
     }
 }
