@@ -1,7 +1,7 @@
 //! Checkpoints: saves and resumes a training, with the same result bit for bit.
 
 use super::contest::Reached;
-use super::model::{misfit, put_weights, read_weights};
+use super::model::{put_weights, read_weights};
 use super::prepared::Prepared;
 use super::run::{BestRound, CURVES, Run, State, Trained};
 use super::self_paced::Pace;
@@ -122,7 +122,7 @@ impl Training {
                 Some(read_run(prepared, &archive, next, &found)?)
             }
             (None, None) if is_known => None,
-            _ => return Err(misfit(KIND)),
+            _ => return Err(archive.misfit()),
         };
         if let Some(BestDescription { run: number }) = found.best {
             let trained = Trained {
@@ -138,7 +138,7 @@ impl Training {
                 && prepared.fits(weights, centers, labels)
                 && prepared.fits(pretrained, centers, labels);
             if !fits {
-                return Err(misfit(KIND));
+                return Err(archive.misfit());
             }
             *best = Some((number, trained));
         }
@@ -222,7 +222,7 @@ fn read_run(
             rounds_done: found.epoch,
             settled: found.settled,
         }),
-        _ => return Err(misfit(KIND)),
+        _ => return Err(archive.misfit()),
     };
     let mut run = Run::in_state(prepared, of, weights, state)?;
     if let State::Finetuning(Finetuning { centers, labels, pace, .. }) = &run.state {
@@ -231,7 +231,7 @@ fn read_run(
             && pace.selected.len() == labels.len()
             && pace.ages.len() == prepared.n_clusters;
         if !fits {
-            return Err(misfit(KIND));
+            return Err(archive.misfit());
         }
         if let Some((round, shared_information)) = found.best_round {
             let labels = numbers(archive, "best-round.labels")?;
@@ -240,7 +240,7 @@ fn read_run(
                 _ => Some(read_weights(archive, "best-round.", n_views)?),
             };
             if !prepared.fits(encoders.as_ref().unwrap_or(&pretrained), centers, &labels) {
-                return Err(misfit(KIND));
+                return Err(archive.misfit());
             }
             run.best = Some(BestRound { round, shared_information, encoders, labels });
         }

@@ -119,7 +119,7 @@ impl CdimcModel {
             && views.fits(&weights)
             && views.fits(&pretrained);
         if !fits {
-            return Err(misfit(KIND));
+            return Err(archive.misfit());
         }
         Ok(Self { settings, views, weights, pretrained, centers })
     }
@@ -190,7 +190,7 @@ fn join_directions(
     let first = &mut view.encoder[0];
     let n_weights = first.weight.nrows().max(n_hidden).saturating_mul(directions.nrows());
     if directions.ncols() != first.weight.ncols() || n_weights > MAX_JOINED_WEIGHTS {
-        return Err(misfit(KIND));
+        return Err(archive.misfit());
     }
     first.weight = first.weight.dot(&directions.t()) / scale;
     if let Some(last) = view.decoder.last_mut() {
@@ -198,11 +198,6 @@ fn join_directions(
         last.bias = directions.dot(&last.bias) * scale;
     }
     Ok(())
-}
-
-/// Returns the error for a file of this kind whose arrays contradict each other.
-pub(crate) fn misfit(kind: &str) -> ClusterError {
-    ClusterError::Model(format!("{kind}: its arrays do not fit together"))
 }
 
 impl Model for CdimcModel {

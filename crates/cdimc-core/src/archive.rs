@@ -242,6 +242,11 @@ impl Archive {
             .map_err(|e| ClusterError::Model(format!("{}: array {name}: {e}", self.kind)))
     }
 
+    /// Returns the error of an archive whose arrays contradict each other.
+    pub fn misfit(&self) -> ClusterError {
+        ClusterError::Model(format!("{}: its arrays do not fit together", self.kind))
+    }
+
     fn array<T: Number>(
         &self,
         name: &str,

@@ -116,7 +116,7 @@ impl MixtureModel {
         let k = log_weights.len();
         let n_views = kinds.len();
         if k == 0 || n_views == 0 || max_distances.len() != n_views {
-            return Err(unfit());
+            return Err(archive.misfit());
         }
         let (mut projections, mut views, mut columns) = (Vec::new(), Vec::new(), Vec::new());
         let (mut directions_of, mut means_of) = (Vec::new(), Vec::new());
@@ -145,7 +145,7 @@ impl MixtureModel {
                 && of_view.nrows() == q
                 && of_means.dim() == (k, of_view.ncols());
             if !fits {
-                return Err(unfit());
+                return Err(archive.misfit());
             }
             projections.push(projection);
             columns.push(column);
@@ -154,7 +154,7 @@ impl MixtureModel {
             means_of.push(of_means);
         }
         if directions_of.iter().any(|a| a.ncols() != directions_of[0].ncols()) {
-            return Err(unfit());
+            return Err(archive.misfit());
         }
         // Older models have no sets, or limits of another kind.
         let set_limits = if archive.has("set-limits") {
@@ -179,7 +179,7 @@ impl MixtureModel {
                     loadings.dim() == (view.width, column.all.len())
                 });
             if !fits {
-                return Err(unfit());
+                return Err(archive.misfit());
             }
             Some(association)
         } else {
@@ -241,7 +241,7 @@ pub(crate) fn projection_of(
         && directions.as_ref().is_none_or(|a| a.dim() == (d, q))
         && quantiles.as_ref().is_none_or(|a| a.nrows() == d && a.ncols() > 0);
     if !fits {
-        return Err(unfit());
+        return Err(archive.misfit());
     }
     let scores = quantiles.map(NormalScores::new);
     let directions = directions.map(Arc::new);
@@ -255,10 +255,6 @@ fn typical_of(archive: &Archive, v: usize) -> Result<Option<TypicalValues>, Clus
     }
     let values = archive.matrix(&format!("view{v}.typical"))?;
     Ok(Some(TypicalValues { values, n_rows: archive.list(&format!("view{v}.typical-rows"))? }))
-}
-
-fn unfit() -> ClusterError {
-    ClusterError::Model(format!("{}: its arrays do not fit together", MixtureModel::KIND))
 }
 
 #[cfg(test)]
