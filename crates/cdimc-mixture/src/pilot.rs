@@ -47,7 +47,7 @@ impl PilotSearch<'_> {
         let mut places = vec![None; views.data.n_samples()];
         order.iter().enumerate().for_each(|(place, &i)| places[i] = Some(place));
         let (state, held_out) = (SearchState::default(), Vec::new());
-        Ok(Pilot { kind, projections, observations, order, places, state, held_out })
+        Ok(Pilot { kind, projections, observations, places, state, held_out })
     }
 
     /// Runs a few starts to the end of EM.
@@ -166,9 +166,7 @@ pub(crate) struct Pilot {
     pub(crate) kind: Kind,
     pub(crate) projections: Vec<Projection>,
     pub(crate) observations: Observations,
-    /// Position of each of the observations in the data.
-    pub(crate) order: Vec<usize>,
-    /// Inverse of `order`; `None` for a sample without a view.
+    /// Position of each sample in the observations; `None` for a sample without a view.
     pub(crate) places: Vec<Option<usize>>,
     pub(crate) state: SearchState,
     /// Held-out terms of T under the best mixture, one per sample.
@@ -182,10 +180,11 @@ impl Pilot {
 
     /// Returns the clusters of `found` for all samples; those without a view of this kind are a group of their own.
     pub(crate) fn labels(&self, found: &Optimum) -> Vec<usize> {
-        let mut labels = vec![found.fit.mixture.n_clusters(); self.places.len()];
         let of_found = found.fit.responsibilities.labels();
-        self.order.iter().zip(of_found).for_each(|(&i, label)| labels[i] = label);
-        labels
+        let label = |place: &Option<usize>| {
+            place.map_or(found.fit.mixture.n_clusters(), |place| of_found[place])
+        };
+        self.places.iter().map(label).collect()
     }
 
     /// Returns the mean held-out T in nats; 0 if no sample has two views.
