@@ -16,6 +16,7 @@ const MAX_DENSE_GIB: f64 = 2.0;
 ///
 /// A method implements [`name`](Self::name) and [`run`](Self::run). Callers use [`fit`](Self::fit) or
 /// [`cluster`](Self::cluster), which add the checks that all methods share.
+#[allow(unused_variables)] // A default needs no arguments.
 pub trait Clusterer: Send + Sync {
     /// Name of the method on the command line, such as `cdimc-net`.
     fn name(&self) -> &'static str;
@@ -33,7 +34,6 @@ pub trait Clusterer: Send + Sync {
     /// # Errors
     /// [`ClusterError::Inapplicable`] if the method cannot treat such data.
     fn applies(&self, data: &MultiView, n_clusters: usize) -> Result<(), ClusterError> {
-        let (_, _) = (data, n_clusters);
         Ok(())
     }
 
@@ -101,13 +101,11 @@ pub trait Clusterer: Send + Sync {
         data: &MultiView,
         observer: &dyn Observer,
     ) -> Result<Fitted, ClusterError> {
-        let (_, _, _) = (checkpoint, data, observer);
         Err(ClusterError::Model(format!("{} cannot continue from a checkpoint", self.name())))
     }
 
     /// Estimates the cost of a fit; `None` if the method has no estimate.
     fn cost(&self, data: &MultiView, n_clusters: usize) -> Option<Cost> {
-        let (_, _) = (data, n_clusters);
         None
     }
 
