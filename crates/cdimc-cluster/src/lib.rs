@@ -355,7 +355,7 @@ impl Clusterer for CdimcNet {
         seed: Seed,
         observer: &dyn Observer,
     ) -> Result<Fitted, ClusterError> {
-        Ok(fitted(self.train(data, n_clusters, seed, observer)?))
+        Ok(self.train(data, n_clusters, seed, observer)?.into())
     }
 
     fn resume(
@@ -369,7 +369,7 @@ impl Clusterer for CdimcNet {
             let reason = "the checkpoint was made with other settings: the same are needed";
             return Err(ClusterError::Model(reason.into()));
         }
-        Ok(fitted(training.run(observer)?))
+        Ok(training.run(observer)?.into())
     }
 
     /// Memory: every parameter has a value and two moments of the optimizer. Encoders, which are half of the
@@ -399,10 +399,6 @@ impl Clusterer for CdimcNet {
         net.finetune.rounds = net.finetune.rounds.div_ceil(5);
         Some(Box::new(net))
     }
-}
-
-fn fitted((model, clustering): (CdimcModel, Clustering)) -> Fitted {
-    Fitted { clustering, model: Some(Box::new(model)) }
 }
 
 #[cfg(test)]

@@ -152,6 +152,12 @@ pub struct Fitted {
     pub model: Option<Box<dyn Model>>,
 }
 
+impl<M: Model> From<(M, Clustering)> for Fitted {
+    fn from((model, clustering): (M, Clustering)) -> Self {
+        Self { clustering, model: Some(Box::new(model)) }
+    }
+}
+
 impl From<Clustering> for Fitted {
     fn from(clustering: Clustering) -> Self {
         Self { clustering, model: None }

@@ -207,7 +207,7 @@ impl Clusterer for TMixture {
         seed: Seed,
         observer: &dyn Observer,
     ) -> Result<Fitted, ClusterError> {
-        Ok(fitted(self.train(data, n_clusters, seed, observer)?))
+        Ok(self.train(data, n_clusters, seed, observer)?.into())
     }
 
     /// Restores a finished fit from its model; the curves are not saved.
@@ -224,7 +224,7 @@ impl Clusterer for TMixture {
         }
         let mixture = model.fitted_to(data)?;
         let clustering = mixture.clustering();
-        Ok(fitted((mixture, clustering)))
+        Ok((mixture, clustering).into())
     }
 
     /// Estimates memory, as the maximum of the largest decomposition and of coordinates, responsibilities and
@@ -321,10 +321,6 @@ fn most_typical(mut found: Vec<Found>) -> Found {
     let mut found = found.swap_remove(typical);
     found.agreement = (n > 1).then(|| agreement.row(typical).sum() / (n - 1) as f64);
     found
-}
-
-fn fitted((mixture, clustering): (FittedMixture, Clustering)) -> Fitted {
-    Fitted { clustering, model: Some(Box::new(mixture)) }
 }
 
 #[cfg(test)]
