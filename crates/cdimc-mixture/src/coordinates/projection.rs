@@ -391,8 +391,8 @@ mod tests {
         let further = stack![Axis(1), total, in_pounds];
         let all = concatenate![Axis(1), own, constant, further];
         let coordinates = |view: &Array2<f64>| {
-            let rows: Vec<usize> = (0..60).collect();
-            fitted(view, Kind::Standard).coordinates(&view.clone().into(), &rows)
+            let (rows, fitted) = ((0..60).collect::<Vec<_>>(), fitted(view, Kind::Standard));
+            (fitted.coordinates(&view.clone().into(), &rows), fitted.resolutions)
         };
         assert_eq!(coordinates(&all), coordinates(&own));
         // The total of ranks is not the rank of the total.

@@ -1,12 +1,10 @@
 //! Tests of the default method.
 
 use super::*;
+use crate::test_data::{self, synthetic};
 use crate::{Coordinates, MixtureModel};
-use cdimc_core::Model;
-use cdimc_core::Silent;
-use cdimc_data::{
-    Dataset, MissingPattern, Standardizer, SyntheticMap, SyntheticView, SyntheticViews,
-};
+use cdimc_core::{Model, Silent};
+use cdimc_data::{Dataset, Standardizer, SyntheticMap, SyntheticView, SyntheticViews};
 use ndarray::{Axis, concatenate, s};
 use rand::Rng;
 use std::ops::ControlFlow;
@@ -14,13 +12,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 fn dataset(n_samples: usize) -> Dataset {
-    SyntheticViews { n_samples, ..SyntheticViews::default() }.generate(Seed::new(1)).unwrap()
+    synthetic(n_samples, 1)
 }
 
 fn incomplete(dataset: &Dataset) -> MultiView {
-    let (n, n_views) = (dataset.n_samples(), dataset.n_views());
-    let mask = MissingPattern::PerView(0.3).mask(n, n_views, Seed::new(1)).unwrap();
-    dataset.observe(mask).unwrap()
+    test_data::incomplete(dataset.views(), 1)
 }
 
 fn quick() -> TMixture {
@@ -75,18 +71,6 @@ fn search_on_a_part_ends_at_the_clusters_of_all() {
 }
 
 #[test]
-fn all_samples_have_the_resolutions_of_the_searched_samples() {
-    let answers = |i: usize, j: usize| f64::from(u8::from((i / (j + 1)).is_multiple_of(3)));
-    let views = [4, 6].map(|d| Array2::from_shape_fn((300, d), |(i, j)| answers(i, j + d)));
-    let data = MultiView::from_nan_rows(views.to_vec()).unwrap();
-    let part = TMixture { search_samples: 120, ..quick() };
-    let solution = part.solve(&data, 3, Seed::new(1), &Silent).unwrap();
-    assert_eq!(solution.observations.n_samples, 300);
-    let resolutions = &solution.observations.resolutions;
-    assert!(resolutions.iter().flatten().all(|&r| r > 0.0), "{resolutions:?}");
-}
-
-#[test]
 fn a_subset_keeps_the_cells_filled_in_the_whole() {
     let answer = |i: usize, j: usize| f64::from(u8::from((i * i + 3 * i * j) % 7 < 3));
     let view = |d: usize| {
@@ -102,6 +86,7 @@ fn a_subset_keeps_the_cells_filled_in_the_whole() {
     let coordinates = Coordinates::Standard;
     let part = TMixture { search_samples: 120, coordinates, ..quick() };
     let solution = part.solve(&data, 3, Seed::new(1), &Silent).unwrap();
+    assert_eq!(solution.observations.n_samples, 300);
     let resolutions = &solution.observations.resolutions;
     assert!(resolutions.iter().flatten().all(|&r| r > 0.6), "{resolutions:?}");
 }
@@ -194,22 +179,6 @@ fn a_sample_far_from_everything_is_flagged() {
     views[1].row_mut(7).assign(&far.collect::<ndarray::Array1<f64>>());
     let prediction = model.predict(&MultiView::from_nan_rows(views).unwrap()).unwrap();
     assert!(prediction.unusual.unwrap()[7]);
-}
-
-#[test]
-fn columns_that_others_explain_change_no_label() {
-    let views: Vec<Array2<f64>> =
-        dataset(200).views().iter().map(|view| view.slice(s![.., ..4]).to_owned()).collect();
-    let cluster = |views: Vec<Array2<f64>>| {
-        let settings = TMixture { coordinates: Coordinates::Standard, ..quick() };
-        let data = MultiView::from_nan_rows(views).unwrap();
-        settings.cluster(&data, 4, Seed::new(3)).unwrap().labels
-    };
-    let repeated = |view: &Array2<f64>| {
-        let constant = Array2::from_elem((view.nrows(), 4), 1.0);
-        concatenate![Axis(1), *view, constant, view.mapv(|x| (220.5 * x).round() / 100.0)]
-    };
-    assert_eq!(cluster(views.iter().map(repeated).collect()), cluster(views));
 }
 
 #[test]
