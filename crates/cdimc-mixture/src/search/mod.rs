@@ -152,28 +152,18 @@ impl<'a> Search<'a> {
         let n = self.observations.n_samples;
         let watch = Watch::new(observer, "refinement", state.refinements.len(), n);
         state.refinements.par_iter_mut().try_for_each(|refinement| {
-            if !refinement.is_refined {
-                let seed = self.seed.stream("splits").nth(refinement.start as u64);
-                self.improve(&mut refinement.found, seed, &watch)?;
-                refinement.is_refined = true;
+            let Refinement { start, found, is_refined, .. } = refinement;
+            let seed = self.seed.stream("splits").nth(*start as u64);
+            let n_cycles = if *is_refined { 0 } else { MAX_CYCLES };
+            for cycle in 0..n_cycles {
+                merge_split::improve(self, found, seed.nth(cycle), &watch)?;
+                if !repair::improve(self, found, &watch)? {
+                    break;
+                }
             }
+            *is_refined = true;
             watch.step()
         })
-    }
-
-    fn improve(
-        &self,
-        found: &mut Optimum,
-        seed: Seed,
-        watch: &Watch<'_>,
-    ) -> Result<(), ClusterError> {
-        for cycle in 0..MAX_CYCLES {
-            merge_split::improve(self, found, seed.nth(cycle), watch)?;
-            if !repair::improve(self, found, watch)? {
-                break;
-            }
-        }
-        Ok(())
     }
 
     fn evaluate(&self, fit: Fit) -> Optimum {
@@ -191,7 +181,8 @@ impl<'a> Search<'a> {
         moves: impl Iterator<Item = Moments>,
         watch: &Watch<'_>,
     ) -> Result<Option<Optimum>, ClusterError> {
-        let goal = self.goal(found.fit.log_likelihood);
+        // The log-likelihood must rise by more than the tolerance of EM.
+        let goal = found.fit.log_likelihood + TOLERANCE * self.observations.n_samples as f64;
         let em = Em { goal: Some(goal), ..self.em(watch) };
         let least = min_equal(found.shared.information);
         for moments in moves {
@@ -205,11 +196,6 @@ impl<'a> Search<'a> {
             }
         }
         Ok(None)
-    }
-
-    /// Returns the log-likelihood that a move from `value` must exceed, given the tolerance of EM.
-    fn goal(&self, value: f64) -> f64 {
-        value + TOLERANCE * self.observations.n_samples as f64
     }
 }
 
