@@ -37,10 +37,11 @@ class TMixture(MultiViewClusterer):
     n_clusters : int or "auto"
         Number of clusters; "auto" selects one from ``n_clusters_range``.
     coordinates : {"auto", "unit", "standard", "centered", "ranks"}, default="auto"
-        Coordinates of the views; ``auto`` selects the kind with the most shared information. ``auto``: The
-        kind with the most shared information, one for all views. ``unit``: ``Kind::Unit`` for all views.
-        ``standard``: ``Kind::Standard`` for all views. ``centered``: ``Kind::Centered`` for all views.
-        ``ranks``: ``Kind::Ranks`` for all views.
+        Coordinates of the views, one kind for all. ``auto``: The kind with the most shared information.
+        ``unit``: Rows scaled to unit length, for counts, histograms, pixels and spectra; rows of zeros
+        count as missing. ``standard``: Standardized columns, for columns in different units. ``centered``:
+        Centered columns, for columns in one unit. ``ranks``: Normal scores of the columns, for skewed
+        columns and columns with extreme values.
     dimensions : int, default=20
         Maximum number of coordinates per view, q. Small data get fewer; a view with q + 1 columns keeps
         all.
@@ -139,8 +140,8 @@ class CDIMCNet(MultiViewClusterer):
     finetune_self_paced : bool, default=True
         Whether samples enter from easy to hard; if not, all are selected in every round (paper, Figure 3).
     finetune_age_scope : {"cluster", "all"}, default="cluster"
-        Whether each cluster has its own age. ``cluster``: Samples of one cluster: every cluster keeps its
-        easiest samples, even if it is wide. ``all``: All samples (paper and authors' code): a compact
+        Samples whose losses determine an age. ``cluster``: The samples of each cluster, which keeps its
+        easiest samples even if it is wide. ``all``: All samples (paper and authors' code): a compact
         cluster is selected first and then attracts samples of others.
     advanced_order : {"shuffled", "file"}, default="shuffled"
         Order in which the samples are read before k-means arranges them. ``shuffled``: Shuffled by the seed
@@ -156,10 +157,10 @@ class CDIMCNet(MultiViewClusterer):
         Probability with which a view of a sample is left out of the mean of eq. 4 in an epoch of
         pre-training, in [0, 1). One view always stays. The paper and the authors' code leave none out.
     advanced_age_rule : {"code", "paper"}, default="code"
-        How the age selects samples. ``code``: Authors' code: t = 0, ..., T - 1, the age before the
-        selection, and losses below the age. ``paper``: Paper: t = 1, ..., T, selection by the age of the
-        previous round, and losses up to the age. The first age is infinite, so that all samples are
-        selected.
+        How the age selects samples. ``code``: As in the authors' code: t = 0, ..., T - 1, the age before
+        the selection, and losses below the age. ``paper``: As in the paper: t = 1, ..., T, selection by the
+        age of the previous round, and losses up to the age. The first age is infinite, so that all samples
+        are selected.
     advanced_normalization : {"selected", "batch"}, default="selected"
         Divisor of the clustering term of a batch. ``selected``: Number of selected samples of the batch
         (authors' code). ``batch``: Number of samples of the batch (paper, eq. 11).
@@ -853,7 +854,7 @@ class MKKMIKMKC(MultiViewClusterer):
         table. ``unit-rows``: Scales every row to unit length. ``standard``: Scales every feature to mean 0
         and standard deviation 1; constant features become 0. ``none``: No scaling.
     filling : {"zero", "mean"}, default="zero"
-        Initial values of unobserved entries. Default of the authors' code. ``zero``: Zero: the mean of a
+        Initial values of unobserved entries. Default of the authors' code. ``zero``: 0, the mean of a
         centered kernel. ``mean``: The mean of the observed entries of the row or column.
     coefficients : {"exact", "authors-code"}, default="exact"
         Coefficients of the completion. ``exact``: ``γ_p + γ_q - (m - 2) γ_p γ_q``, which minimizes the
