@@ -97,8 +97,8 @@ fn survival(page: &mut Page, found: &Survival) {
     page.colored_table(&header, rows);
     page.paragraph(&format!(
         "The restricted mean, with its standard error, is the mean time without the \
-         event up to {}, the last time at which every cluster still has samples under observation. Hazard ratios with 95 % intervals are against \
-         cluster {}, by Cox's model (ties by Efron); a cluster without events has ratio 0 and no interval.",
+         event up to {}, the last time at which every cluster still has samples under observation. Hazard ratios with 95 % intervals, and p of Wald's test, \
+         are against cluster {}, by Cox's model (ties by Efron); a cluster without events has ratio 0 and no interval.",
         short(found.horizon), found.reference
     ));
 }

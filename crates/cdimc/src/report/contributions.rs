@@ -28,8 +28,8 @@ impl Report<'_> {
         page.figure(
             "contributions",
             bars(&self.joined.names, &nats),
-            "The bars show how well a view agrees with the other views on a cluster, in nats per sample (the mean of \
-             log p(all views) - log p(this view) - log p(the others)). A long bar means that the view separates the cluster as \
+            "The bars show how well a view agrees with the other views on a cluster, in nats per sample (a nat is \
+             1.44 bits; mean of log p(all views) - log p(this view) - log p(the others)). A long bar means that the view separates the cluster as \
              the other views do. No bar means that the view does not separate it. A bar to the left means that the view \
              contradicts the others.",
         );

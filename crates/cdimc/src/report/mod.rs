@@ -50,7 +50,7 @@ const PROFILE: usize = 5;
 
 /// Explanation of the difference of a marker.
 const DIFFERENCE: &str = "The table lists the columns of each view that differ most between a cluster and the other samples. Difference is \
-    Hedges' g with its 95 % interval: the difference of the means in standard deviations, for `ranks` of normal scores. AUC is the \
+    Hedges' g with its 95 % interval: the difference of the means in standard deviations (of views in `ranks`, of their normal scores). AUC is the \
     chance that a sample of the cluster has the larger value. Means are in the units of the file. markers.csv has more columns.";
 
 /// Content of a report.
@@ -174,7 +174,7 @@ impl Report<'_> {
         let Some(number) = &self.outcome.cluster_number else { return };
         page.section("How many clusters");
         let next = number.runner_up.map_or_else(String::new, |k| format!(" Runner-up: {k}."));
-        page.paragraph(&format!("Proposed: {}.{next}", number.reason));
+        page.paragraph(&format!("The proposal is {}.{next}", number.reason));
         let held_out = number.candidates.iter().filter_map(|c| c.held_out.as_ref());
         let shared: Vec<f64> = held_out.map(|found| found.shared_information).collect();
         if let (true, Some(first)) = (shared.len() > 1, number.candidates.first()) {
@@ -253,9 +253,9 @@ impl Report<'_> {
         ];
         let drawn = drawn(points.len());
         let samples = if drawn.len() < points.len() {
-            format!("{} of the {} samples, drawn at random,", drawn.len(), points.len())
+            format!("{} of the {} samples, drawn at random", drawn.len(), points.len())
         } else {
-            "Each sample".to_owned()
+            "the samples".to_owned()
         };
         let points: Vec<[f64; 2]> = drawn.iter().map(|&i| points[i]).collect();
         let labels: Vec<usize> = drawn.iter().map(|&i| self.outcome.clustering.labels[i]).collect();
@@ -264,7 +264,8 @@ impl Report<'_> {
             "embedding",
             figures::scatter("by cluster", axes, &points, &colors, &labels),
             &format!(
-                "{samples} at the two leading principal components, in the colors of the clusters."
+                "Points are {samples}, in the colors of their clusters. Near points are alike in the clustering (first two \
+                 principal components of its embedding)."
             ),
         );
         if let Some(confidence) = self.outcome.clustering.confidence.as_deref() {

@@ -46,7 +46,7 @@ impl Report<'_> {
             if !incomplete.is_empty() {
                 page.paragraph(&format!(
                     "{} samples lack a view. With all views, {n_single} of them would probably be in the cluster that they have, and {} \
-                     in one of several (column `set` of labels.csv). Such sets are right for about {} % of the sure and of the unsure ones.",
+                     in one of several (column `set` of labels.csv). About {} % of such sets are right, among sure and among unsure samples.",
                     incomplete.len(),
                     incomplete.len() - n_single,
                     100.0 * coverage

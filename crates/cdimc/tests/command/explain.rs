@@ -57,7 +57,7 @@ fn sets_contain_the_cluster_and_grow_with_the_coverage() {
     });
     assert!(sizes[0] <= sizes[1], "{sizes:?}");
     desk.text("0.97/report.html")
-        .has("Such sets are right for about 97 % of the sure and of the unsure ones.");
+        .has("About 97 % of such sets are right, among sure and among unsure samples.");
 }
 
 #[test]
