@@ -72,8 +72,16 @@ impl ShiftedAdjacency {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::three_groups;
     use super::*;
     use ndarray::Array2;
+
+    #[test]
+    fn as_many_eigenvalues_are_zero_as_the_graph_has_parts() {
+        let values = graph_eigenvalues(&three_groups(), 4, 6).unwrap();
+        assert!(values[..3].iter().all(|x| x.abs() < 1e-6), "{values:?}");
+        assert!(values[3] > 0.05, "{values:?}");
+    }
 
     /// Equal parts give equal eigenvalues. (faer's Lanczos iteration did not end on Handwritten at 30 %.)
     #[test]

@@ -330,7 +330,7 @@ mod tests {
     use serde_json::Value;
 
     /// Three far groups of ten points in two views.
-    fn three_groups() -> MultiView {
+    pub(super) fn three_groups() -> MultiView {
         let view = |shift: f64| {
             Array2::from_shape_fn((30, 2), |(i, j)| {
                 let angle = (i / 10) as f64 * 2.1 + shift;
