@@ -6,7 +6,7 @@ use crate::desk::{Desk, Shown};
 use crate::refusals::FILES;
 use insta::assert_snapshot;
 
-/// Tables beside those of the refusals.
+/// Tables in addition to those of the test of refusals.
 const MORE_FILES: [(&str, &str); 16] = [
     ("b.csv", "PatientID,b\nx,1\ny,2\nz,3\n"),
     ("commas.csv", "id,\"Age,years\",b\ns1,old,1\ns2,old,2\ns3,old,4\n"),
