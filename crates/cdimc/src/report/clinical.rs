@@ -248,6 +248,40 @@ fn tick_step(least: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clinical::{Clinical, ClinicalTable};
+
+    fn compared(events: bool) -> Comparison {
+        let n = 60;
+        let samples: Vec<String> = (0..n).map(|i| format!("p{i}")).collect();
+        let column = |name: &str, cell: &dyn Fn(usize) -> String| -> (String, Vec<String>) {
+            (name.into(), (0..n).map(cell).collect())
+        };
+        let table = ClinicalTable::new(
+            samples.clone(),
+            vec![
+                column("days", &|i| (10 + 7 * i % 50 + 40 * (i % 3)).to_string()),
+                column("dead", &|i| u8::from(events && i % 4 != 0).to_string()),
+                column("<age>", &|i| (40 + i % 3 * 9 + i % 7).to_string()),
+                column("seen", &|_| "2024-01-01".into()),
+            ],
+        );
+        let columns = "days,dead".parse().unwrap();
+        let labels: Vec<usize> = (0..n).map(|i| i % 3).collect();
+        Clinical::new(&table, Some(&columns), &samples).compare(&labels)
+    }
+
+    fn html(comparison: &Comparison) -> String {
+        let mut page = Page::new("x");
+        section(&mut page, comparison, comparison.n_samples);
+        page.finish().html
+    }
+
+    #[test]
+    fn what_cannot_be_compared_is_one_line_and_the_rest_is_there() {
+        let html = html(&compared(false));
+        assert!(html.contains("all 60 samples are censored") && html.contains("&lt;age&gt;"));
+        assert!(!html.contains("<svg"));
+    }
 
     #[test]
     fn ticks_are_round() {
